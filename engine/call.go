@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/reprise-go/reprise/classify"
@@ -21,11 +22,10 @@ import (
 type Call struct {
 	_ noCopy
 
-	engine   *Engine
-	deadline time.Time // zero: none
-	attempt  uint32    // the attempt under way, or granted next, from 1
-	paid     uint32    // tokens that the latest granted retry took
-	flags    callFlags
+	engine  *Engine
+	attempt uint32 // the attempt under way, or granted next, from 1
+	paid    uint32 // tokens that the latest granted retry took
+	flags   callFlags
 }
 
 // callFlags are where a call stands. A plain first attempt is live and nothing
@@ -45,12 +45,6 @@ type noCopy struct{}
 
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
-
-// SetDeadline sets the time by which the call must be over: a retry whose delay
-// does not end before it is refused as ReasonDeadline, with no tokens taken.
-// The zero time is no deadline. Deadlines cost a look at the clock at each
-// failure that would otherwise be retried.
-func (c *Call) SetDeadline(t time.Time) { c.deadline = t }
 
 // Attempts returns the number of the attempt that is under way, or granted
 // next, or was the last, from 1.
@@ -96,52 +90,65 @@ func (c *Call) succeedSlow() {
 
 // Fail reports that the attempt has failed and says what to do, in the order of
 // R2.1: retryable, attempts, quota, backoff. A refusal takes no tokens. Like
-// [Call.FailAt] with the present time; the clock is read only if the call has a
-// deadline.
+// [Call.FailAt] with the present time; the clock is read only if the outcome
+// has a deadline.
 func (c *Call) Fail(o Outcome) Decision {
-	var now time.Time
-	if !c.deadline.IsZero() && c.flags != 0 {
-		now = c.engine.policy.clock.Now()
+	left := forever
+	if !o.Deadline.IsZero() && c.flags != 0 {
+		left = o.Deadline.Sub(c.engine.policy.clock.Now())
 	}
-	return c.FailAt(now, o)
+	return c.fail(o.Class, o.RetryAfter, left, o.NotReplayable)
 }
 
-// FailAt is [Call.Fail] at the time now, which matters only to a call with a
-// deadline. Lock-free, allocates nothing, reads no clock.
+// FailAt is [Call.Fail] at the time now, which matters only to an outcome with
+// a deadline. Lock-free, allocates nothing, reads no clock.
 func (c *Call) FailAt(now time.Time, o Outcome) Decision {
+	left := forever
+	if !o.Deadline.IsZero() {
+		left = o.Deadline.Sub(now)
+	}
+	return c.fail(o.Class, o.RetryAfter, left, o.NotReplayable)
+}
+
+// forever is longer than any delay: the time left to a call without a deadline.
+const forever time.Duration = math.MaxInt64
+
+// fail is the decision; the attempt's outcome comes in registers, left is the
+// time until the call must be over.
+func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayable bool) Decision {
 	if c.flags == 0 {
 		return Decision{}
 	}
 	c.flags &^= granted
 	e := c.engine
 	p := e.policy
-	if o.Class != classify.Transient && o.Class != classify.Throttling {
-		return c.stop(o.Class, ReasonNonRetryable)
+	if class != classify.Transient && class != classify.Throttling {
+		return c.stop(class, ReasonNonRetryable)
 	}
 	if c.attempt >= p.attempts {
-		return c.stop(o.Class, ReasonMaxAttempts)
+		return c.stop(class, ReasonMaxAttempts)
 	}
-	if o.NotReplayable {
-		return c.stop(o.Class, ReasonNotReplayable)
+	if notReplayable {
+		return c.stop(class, ReasonNotReplayable)
 	}
-	cost := p.costs[o.Class]
+	cost := p.costs[class]
 	if !e.quota.Has(cost) {
-		return c.refused(now, o)
+		return c.refused(class, hint, left)
 	}
-	delay := c.backoff(o)
-	if !c.fits(now, delay) {
-		return c.stop(o.Class, ReasonDeadline)
+	delay := c.backoff(class, hint)
+	if delay >= left {
+		return c.stop(class, ReasonDeadline)
 	}
 	if !e.quota.TryTake(cost) {
-		return c.refused(now, o)
+		return c.refused(class, hint, left)
 	}
 	c.attempt++
 	c.paid = cost
 	c.flags |= granted | retried
-	e.counts.retries[o.Class].Inc()
+	e.counts.retries[class].Inc()
 	if p.observer.Retry != nil {
 		notify(e, p.observer.Retry, RetryEvent{
-			Attempt: int(c.attempt) - 1, Class: o.Class, Delay: delay,
+			Attempt: int(c.attempt) - 1, Class: class, Delay: delay,
 			Cost: int(cost), QuotaLeft: int(e.quota.Level()),
 		})
 	}
@@ -149,29 +156,23 @@ func (c *Call) FailAt(now time.Time, o Outcome) Decision {
 }
 
 // backoff draws the delay before the next attempt (R4, R5).
-func (c *Call) backoff(o Outcome) time.Duration {
+func (c *Call) backoff(class classify.Class, hint time.Duration) time.Duration {
 	p := c.engine.policy
-	delay := p.schedule.Delay(fastbackoff.Class(o.Class), int(c.attempt)-1, p.source.Uint64())
-	return withHint(delay, o.RetryAfter)
-}
-
-// fits reports whether a wait that begins now ends before the deadline.
-func (c *Call) fits(now time.Time, delay time.Duration) bool {
-	return c.deadline.IsZero() || c.deadline.Sub(now) > delay
+	delay := p.schedule.Delay(fastbackoff.Class(class), int(c.attempt)-1, p.source.Uint64())
+	return withHint(delay, hint)
 }
 
 // refused ends the call for want of tokens. A long poll waits first, unless its
 // deadline would come before the end of the wait (R7).
-func (c *Call) refused(now time.Time, o Outcome) Decision {
+func (c *Call) refused(class classify.Class, hint, left time.Duration) Decision {
 	var delay time.Duration
 	if c.flags&longPoll != 0 {
-		if delay = c.backoff(o); !c.fits(now, delay) {
+		if delay = c.backoff(class, hint); delay >= left {
 			delay = 0
 		}
 	}
-	d := c.stop(o.Class, ReasonQuota)
-	d.Delay = delay
-	return d
+	c.stop(class, ReasonQuota)
+	return Decision{Delay: delay, Reason: ReasonQuota}
 }
 
 // stop ends the call without success.
@@ -214,8 +215,8 @@ func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
 	if ctx.Err() != nil && (o.Class != classify.NonRetryable || o.Cancelled) {
 		return c.abandon(o.Class, endOf(ctx))
 	}
-	if deadline, ok := ctx.Deadline(); ok && (c.deadline.IsZero() || deadline.Before(c.deadline)) {
-		c.deadline = deadline
+	if deadline, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || deadline.Before(o.Deadline)) {
+		o.Deadline = deadline
 	}
 	d := c.Fail(o)
 	if d.Delay > 0 {

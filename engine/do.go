@@ -21,43 +21,56 @@ import "context"
 // first attempt allocates nothing and reads no clock; otherwise Do allocates the
 // error it returns and, where it waits under a ctx that can end, a timer.
 func Do[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error)) (T, error) {
-	if ctx == nil || op == nil {
-		panicNilArgument(ctx == nil)
+	if ctx == nil || op == nil || e == nil || e.begin == 0 {
+		panicMisuse(ctx == nil, op == nil)
 	}
-	c := e.Begin()
 	v, err := op(ctx)
-	if err == nil {
-		c.Succeed()
-		return v, nil
+	if err == nil && e.begin == live && e.quota.Full() {
+		return v, nil // all that Call.Succeed would find is a full quota
 	}
-	for {
+	return finish(ctx, e, op, v, err)
+}
+
+// Run is [Do] for an op without a value.
+func Run(ctx context.Context, e *Engine, op func(context.Context) error) error {
+	if ctx == nil || op == nil || e == nil || e.begin == 0 {
+		panicMisuse(ctx == nil, op == nil)
+	}
+	err := op(ctx)
+	if err == nil && e.begin == live && e.quota.Full() {
+		return nil
+	}
+	_, err = finish(ctx, e, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, op(ctx)
+	}, struct{}{}, err)
+	return err
+}
+
+// finish is a call from the end of its first attempt, which gave v and err.
+//
+//go:noinline
+func finish[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error), v T, err error) (T, error) {
+	c := e.Begin()
+	for err != nil {
 		outcome := OutcomeOf(e.policy.classifier.ExplainError(err))
 		d := c.FailWait(ctx, outcome)
 		if d.Reason != ReasonRetry {
 			return v, c.Wrap(ctx, err, outcome.Class, d)
 		}
-		if v, err = op(ctx); err == nil {
-			c.Succeed()
-			return v, nil
-		}
+		v, err = op(ctx)
 	}
-}
-
-// Run is [Do] for an op without a value.
-func Run(ctx context.Context, e *Engine, op func(context.Context) error) error {
-	if op == nil {
-		panicNilArgument(ctx == nil)
-	}
-	_, err := Do(ctx, e, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, op(ctx)
-	})
-	return err
+	c.Succeed()
+	return v, nil
 }
 
 //go:noinline
-func panicNilArgument(noContext bool) {
-	if noContext {
+func panicMisuse(noContext, noOp bool) {
+	switch {
+	case noContext:
 		panic("reprise/engine: Do and Run need a context; this one is nil (context.Background() will do)")
+	case noOp:
+		panic("reprise/engine: Do and Run need an op; this one is nil")
+	default:
+		panicNoEngine()
 	}
-	panic("reprise/engine: Do and Run need an op; this one is nil")
 }

@@ -18,6 +18,10 @@ type Outcome struct {
 	// NotReplayable says that the request cannot be sent again, so that no
 	// tokens are taken for a retry that cannot happen.
 	NotReplayable bool
+	// Deadline is when the call must be over: a retry whose delay does not end
+	// before it is refused as ReasonDeadline, with no tokens taken. The zero
+	// time is no deadline; any other costs a look at the clock.
+	Deadline time.Time
 	// Cancelled says that the failure is itself a cancellation. If the caller's
 	// context is done the call then ends as ReasonCancelled or ReasonDeadline,
 	// and not as an answer of the server's (R3.6).

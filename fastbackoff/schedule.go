@@ -78,8 +78,8 @@ func (s Schedule) Ceiling(class Class, index int) time.Duration {
 
 // Delay returns the share of [Schedule.Ceiling] that draw, uniform over all of
 // uint64, stands for: in [0, ceiling), never the ceiling itself (R4). The high
-// word of a 128-bit product needs no division and no floating point and is
-// uniform to one part in 2^64 of the ceiling. Wait-free, reads no clock.
+// word of a 128-bit product needs no division, no modulo and no floating point.
+// Wait-free, reads no clock.
 func (s Schedule) Delay(class Class, index int, draw uint64) time.Duration {
 	high, _ := bits.Mul64(uint64(s.Ceiling(class, index)), draw)
 	return time.Duration(high)

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// Source draws the random numbers of the jitter: uniform over all of uint64,
-// safe for use by many goroutines, and unable to fail. Every
-// math/rand/v2.Source has the method but is safe for one goroutine only.
+// Source draws the random numbers of the jitter: uniform over uint64 in its high
+// 32 bits at least, safe for use by many goroutines, and unable to fail. Every
+// math/rand/v2.Source has the method, but most are safe for one goroutine only.
 type Source interface {
 	Uint64() uint64
 }
