@@ -39,13 +39,13 @@ const (
 	RuleLocalFault   // EMFILE, ENFILE, ENOBUFS, ENOMEM, no local port left
 
 	// What the server answered.
+	RuleClockSkew      // a signature refused over a wrong clock
 	RuleServerStatus   // 500, 502, 503, 504
 	RuleThrottleStatus // 429
 	RuleStatusOverride // the caller's table of statuses
 	RuleTransientCode  // the four codes of R3.2
 	RuleThrottlingCode // the fourteen codes of R3.1
 	RuleCodeOverride   // the caller's table of codes
-	RuleClockSkew      // a signature refused over a wrong clock (R3.10)
 
 	// What the error says of itself, and the caller's own will.
 	RuleMarkedFinal     // RetryableError() says false
@@ -105,13 +105,13 @@ var ruleTable = [rules]struct {
 	RuleBadRequest:   {NonRetryable, "R3.3", "the URL or address cannot be used"},
 	RuleLocalFault:   {NonRetryable, "R3.3", "this machine ran out of files, ports or memory"},
 
+	RuleClockSkew:      {Transient, "R3.10", "the request was signed by a wrong clock"},
 	RuleServerStatus:   {Transient, "R3.2", "status 500, 502, 503 or 504 without a recognised code"},
 	RuleThrottleStatus: {Throttling, "R3.4", "status 429 without a recognised code"},
 	RuleStatusOverride: {NonRetryable, "R3", "the status is in the override table"},
 	RuleTransientCode:  {Transient, "R3.2", "the code is a transient one"},
 	RuleThrottlingCode: {Throttling, "R3.1", "the code is a throttling one"},
 	RuleCodeOverride:   {NonRetryable, "R3", "the code is in the override table"},
-	RuleClockSkew:      {Transient, "R3.10", "the request was signed by a wrong clock"},
 
 	RuleMarkedFinal:     {NonRetryable, "R3.5", "the error says that it is not retryable"},
 	RuleMarkedRetryable: {Transient, "R3.5", "the error says that it is retryable"},
