@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/fastbackoff"
+)
+
+// config is what the options said, before defaults.
+type config struct {
+	derived bool // the quota and the mode are another engine's
+
+	mode        Mode
+	service     string
+	maxAttempts int // 0: not said
+	quota       Quota
+	tokens      int
+	tokensSet   bool
+	schedule    fastbackoff.Schedule
+	classifier  *classify.Classifier
+	observer    Observer
+	source      fastbackoff.Source
+	clock       Clock
+	pacing      bool
+}
+
+func (c *config) apply(opts []Option) error {
+	for i, opt := range opts {
+		if opt == nil {
+			return fmt.Errorf("reprise/engine: option %d of %d is nil", i+1, len(opts))
+		}
+		if err := opt(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *config) tokensOr(capacity int) int {
+	if c.tokensSet {
+		return c.tokens
+	}
+	return capacity
+}
+
+// defaultJitter serves every engine that was given no source.
+var defaultJitter = new(fastbackoff.Shards)
+
+// policy fills in the defaults and checks what only shows when the options are
+// together.
+func (c config) policy() (*policy, error) {
+	if c.mode != Standard {
+		return nil, fmt.Errorf("reprise/engine: mode %v is not built yet: want standard", c.mode)
+	}
+	p := &policy{
+		config:     c,
+		mode:       c.mode,
+		attempts:   3,
+		schedule:   fastbackoff.Default(),
+		quota:      c.quota.withDefaults(),
+		observer:   c.observer,
+		classifier: classify.Default,
+		source:     defaultJitter,
+		clock:      systemClock{},
+	}
+	if isDynamoDB(c.service) {
+		p.attempts, p.schedule = 4, fastbackoff.DynamoDB()
+	}
+	if c.maxAttempts != 0 {
+		p.attempts = uint32(c.maxAttempts)
+	}
+	if c.schedule.Transient != 0 {
+		p.schedule.Transient = c.schedule.Transient
+	}
+	if c.schedule.Throttling != 0 {
+		p.schedule.Throttling = c.schedule.Throttling
+	}
+	if c.schedule.Max != 0 {
+		p.schedule.Max = c.schedule.Max
+	}
+	if c.classifier != nil {
+		p.classifier = c.classifier
+	}
+	if c.source != nil {
+		p.source = c.source
+	}
+	if c.clock != nil {
+		p.clock = c.clock
+	}
+	if err := p.quota.validate(); err != nil {
+		return nil, err
+	}
+	if c.tokensSet && c.tokens > p.quota.Capacity {
+		return nil, fmt.Errorf("reprise/engine: WithTokens(%d): want 0 to the capacity, %d tokens", c.tokens, p.quota.Capacity)
+	}
+	p.costs[classify.Transient] = uint32(p.quota.TransientCost)
+	p.costs[classify.Throttling] = uint32(p.quota.ThrottlingCost)
+	return p, nil
+}
+
+var errShared = errors.New("it is shared with the engine this one is derived from: set it in New")
+
+// isDynamoDB reports whether a service id, however spelt, has DynamoDB's preset
+// (R1.1, R4.1).
+func isDynamoDB(service string) bool {
+	id := strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(service))
+	return id == "dynamodb" || id == "dynamodbstreams"
+}

@@ -1,0 +1,59 @@
+// Package engine decides whether, when and at what cost a failed call is sent
+// again, as AWS's "Retry Behavior 2.1" says, and nothing else: it classifies
+// through classify, keeps the retry quota in an atomicbucket, draws delays from
+// fastbackoff, and is the only part that sleeps.
+//
+// # Three ways in
+//
+//   - [Do] and [Run] make the call, wait and retry.
+//   - [Call] with [Call.FailWait] is the loop for whoever must look at each
+//     attempt, such as an http.RoundTripper.
+//   - [Call] with [Call.Fail] is the decision alone, without a wait, a context
+//     or a goroutine, for event loops and simulations.
+//
+// # The call as a state machine
+//
+//	            Begin
+//	              │
+//	              ▼   Succeed               +1 token (first attempt), or what
+//	┌────────▶ sending ───────────▶ ended     the retry took      [success]
+//	│             │
+//	│             │ Fail
+//	│             ├── class not retryable ────────────▶ ended     [non_retryable]
+//	│             ├── attempts used up ───────────────▶ ended     [max_attempts]
+//	│             ├── request not replayable ─────────▶ ended     [not_replayable]
+//	│             ├── quota refuses (a long poll waits) ▶ ended   [quota]
+//	│             ├── delay ends after the deadline ──▶ ended     [deadline]
+//	│             │
+//	│             ▼ cost is taken                                 [retry]
+//	│          granted, waits its delay
+//	│   Admit     │
+//	└─────────────┤
+//	              │ Abandon
+//	              └── the cost comes back ────────────▶ ended     [cancelled]
+//
+// From sending, Abandon ends the call too, and a retry keeps its cost. In the
+// state ended every method is without effect, so no token moves twice.
+//
+// # Promises
+//
+//   - A success at the first attempt reads one shared word, writes none, reads
+//     no clock and allocates nothing while the quota is full.
+//   - A decision allocates nothing, a refusal neither; a refusal takes nothing.
+//   - Each token that a retry takes ends in exactly one of given back (it
+//     succeeded, or was never sent) or spent (R6, R6.3, R6.4), also on panic,
+//     cancellation and deadline.
+//   - No sleep ends after the caller's deadline.
+//   - The operation's own error is always found by errors.Is and errors.As.
+//
+// # What is ours
+//
+// The page is silent on these, so they are documented as ours: the refund of a
+// retry that was never sent (R6.3), the deadline rule, the reasons
+// [ReasonNotReplayable] and [ReasonDeadline], [WithPacing], [Engine.Derive].
+//
+// # Not promised
+//
+// Fairness among calls that compete for the last tokens; an exact instant at
+// which all numbers of [Stats] held together.
+package engine

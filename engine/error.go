@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/reprise-go/reprise/classify"
+)
+
+// What [errors.Is] tells of an [*Error]: why the call ended.
+var (
+	ErrMaxAttempts   = errors.New("reprise/engine: attempts used up")
+	ErrNotReplayable = errors.New("reprise/engine: request not replayable")
+	ErrQuota         = errors.New("reprise/engine: retry quota refused")
+	ErrDeadline      = errors.New("reprise/engine: no retry before the deadline")
+	ErrCancelled     = errors.New("reprise/engine: cancelled by the caller")
+)
+
+// Error is a call that ended without success, but for a first attempt that was
+// not retryable, whose error comes back untouched. Err, and Cause if there is
+// one, are found by [errors.Is] and [errors.As]; the reason by errors.Is with
+// [ErrMaxAttempts], [ErrNotReplayable], [ErrQuota], [ErrDeadline] or
+// [ErrCancelled].
+type Error struct {
+	Err      error          // of the last attempt
+	Cause    error          // context.Cause of the caller's context if that was done, else nil
+	Attempts int            // attempts made
+	Class    classify.Class // of Err
+	Reason   Reason         // why there was no further one
+
+	QuotaLeft     int // tokens left when the call ended
+	QuotaCost     int // tokens that a retry after Err takes
+	QuotaCapacity int // tokens at the most
+}
+
+// Error says how often was tried, why it ended, and the last error.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("reprise/engine: %s after %d attempt", e.why(), e.Attempts)
+	if e.Attempts != 1 {
+		s += "s"
+	}
+	if e.Cause != nil {
+		s += fmt.Sprintf(" (%v)", e.Cause)
+	}
+	return fmt.Sprintf("%s: %v", s, e.Err)
+}
+
+func (e *Error) why() string {
+	switch e.Reason {
+	case ReasonMaxAttempts:
+		return "attempts used up"
+	case ReasonNotReplayable:
+		return "request not replayable"
+	case ReasonQuota:
+		return fmt.Sprintf("retry quota refused (a retry costs %d tokens, %d of %d are left)", e.QuotaCost, e.QuotaLeft, e.QuotaCapacity)
+	case ReasonDeadline:
+		return "no time for a retry before the deadline"
+	case ReasonCancelled:
+		return "cancelled"
+	default:
+		return "not retryable"
+	}
+}
+
+// Unwrap returns the error of the last attempt.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is reports whether target is the reason's error or found in Cause.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrMaxAttempts:
+		return e.Reason == ReasonMaxAttempts
+	case ErrNotReplayable:
+		return e.Reason == ReasonNotReplayable
+	case ErrQuota:
+		return e.Reason == ReasonQuota
+	case ErrDeadline:
+		return e.Reason == ReasonDeadline
+	case ErrCancelled:
+		return e.Reason == ReasonCancelled
+	}
+	return e.Cause != nil && errors.Is(e.Cause, target)
+}
+
+// As looks for target in Cause, after the last attempt's error was searched.
+func (e *Error) As(target any) bool {
+	return e.Cause != nil && errors.As(e.Cause, target)
+}
+
+// Wrap returns the error to hand to the caller of a call that [Call.FailWait]
+// ended with d: err itself if the first attempt was not retryable, else an
+// [*Error] about it. class is the class the failure had.
+func (c *Call) Wrap(ctx context.Context, err error, class classify.Class, d Decision) error {
+	if d.Reason == ReasonNonRetryable && c.attempt <= 1 {
+		return err
+	}
+	out := &Error{Err: err, Cause: context.Cause(ctx), Attempts: c.Attempts(), Class: class, Reason: d.Reason}
+	if e := c.engine; e != nil {
+		level, capacity := e.quota.Load()
+		out.QuotaLeft, out.QuotaCapacity = int(level), int(capacity)
+		if class <= classify.Throttling {
+			out.QuotaCost = int(e.policy.costs[class])
+		}
+	}
+	return out
+}

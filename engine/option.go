@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/fastbackoff"
+)
+
+// Option is one setting of an engine, read once by [New] or [Engine.Derive].
+// Of two that set the same thing the later one counts.
+type Option func(*config) error
+
+// WithMode sets the mode (R1). Default: [Standard].
+func WithMode(m Mode) Option {
+	return func(c *config) error {
+		if c.derived {
+			return fmt.Errorf("reprise/engine: WithMode(%v): %w", m, errShared)
+		}
+		if m >= modeCount {
+			return fmt.Errorf("reprise/engine: WithMode(%v): want Standard, Adaptive or Legacy", m)
+		}
+		c.mode = m
+		return nil
+	}
+}
+
+// WithService names the service that is called, by its AWS service id, and so
+// selects its defaults: "DynamoDB" and "DynamoDB Streams", in any case and with
+// or without the blank, make 4 attempts with a transient base of 25 ms (R1.1,
+// R4.1). Every other id has the general defaults. Explicit options win,
+// whatever their order. Default: no service.
+func WithService(id string) Option {
+	return func(c *config) error {
+		if strings.TrimSpace(id) == "" {
+			return errors.New("reprise/engine: WithService: the service id is empty")
+		}
+		c.service = id
+		return nil
+	}
+}
+
+// WithMaxAttempts sets the most attempts of a call, the first included: 1
+// switches retries off. Zero and below are an error (R1.3). Default: 3, for
+// DynamoDB 4.
+func WithMaxAttempts(n int) Option {
+	return func(c *config) error {
+		if n < 1 || int64(n) > math.MaxInt32 {
+			return fmt.Errorf("reprise/engine: WithMaxAttempts(%d): want 1 (no retries) to %d, the first attempt included", n, math.MaxInt32)
+		}
+		c.maxAttempts = n
+		return nil
+	}
+}
+
+// WithQuota sets the retry quota's capacity and costs (R6); a field that is
+// zero keeps its default. Default: [DefaultQuota].
+func WithQuota(q Quota) Option {
+	return func(c *config) error {
+		if c.derived {
+			return fmt.Errorf("reprise/engine: WithQuota: %w", errShared)
+		}
+		if err := q.withDefaults().validate(); err != nil {
+			return err
+		}
+		c.quota = q
+		return nil
+	}
+}
+
+// WithTokens sets the level at which the quota starts, 0 to its capacity, for
+// tests and for carrying a level over a restart. Default: the capacity (R6).
+func WithTokens(n int) Option {
+	return func(c *config) error {
+		if c.derived {
+			return fmt.Errorf("reprise/engine: WithTokens: %w", errShared)
+		}
+		if n < 0 {
+			return fmt.Errorf("reprise/engine: WithTokens(%d): want 0 or more tokens", n)
+		}
+		c.tokens, c.tokensSet = n, true
+		return nil
+	}
+}
+
+// WithSchedule sets the bases and the cap of the delays (R4); a field that is
+// zero keeps its default, a negative one is an error. Default:
+// [fastbackoff.Default], for DynamoDB [fastbackoff.DynamoDB].
+func WithSchedule(s fastbackoff.Schedule) Option {
+	return func(c *config) error {
+		if s.Transient < 0 || s.Throttling < 0 || s.Max < 0 {
+			return fmt.Errorf("reprise/engine: WithSchedule(%+v): want durations above zero, or zero for the default", s)
+		}
+		c.schedule = s
+		return nil
+	}
+}
+
+// WithClassifier sets what errors and responses mean (R3). Default:
+// [classify.Default].
+func WithClassifier(classifier *classify.Classifier) Option {
+	return func(c *config) error {
+		if classifier == nil {
+			return errors.New("reprise/engine: WithClassifier(nil): want a classifier; leave the option out for the default")
+		}
+		c.classifier = classifier
+		return nil
+	}
+}
+
+// WithObserver sets the hooks. Default: none.
+func WithObserver(o Observer) Option {
+	return func(c *config) error {
+		c.observer = o
+		return nil
+	}
+}
+
+// WithSource sets where the jitter's draws come from. Default: a
+// [fastbackoff.Shards] that all engines of the process share.
+func WithSource(s fastbackoff.Source) Option {
+	return func(c *config) error {
+		if s == nil {
+			return errors.New("reprise/engine: WithSource(nil): want a source; leave the option out for the default")
+		}
+		c.source = s
+		return nil
+	}
+}
+
+// WithClock sets the clock that deadlines are compared with and waits are slept
+// on. Default: the system's.
+func WithClock(clock Clock) Option {
+	return func(c *config) error {
+		if clock == nil {
+			return errors.New("reprise/engine: WithClock(nil): want a clock; leave the option out for the system's")
+		}
+		c.clock = clock
+		return nil
+	}
+}
+
+// WithPacing makes every call of the engine wait the normal backoff before a
+// retry refused by the quota returns its error, as R7 has it for long polling.
+// Callers that loop then slow down when the server is in trouble; callers that
+// should fail fast should not ask for it. Ours, not on the page. Default: off.
+func WithPacing() Option {
+	return func(c *config) error {
+		c.pacing = true
+		return nil
+	}
+}

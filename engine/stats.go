@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"go.uber.org/atomic"
+
+	"github.com/reprise-go/reprise/internal/pad"
+)
+
+// Stats is an engine's state and what it has counted since it was made. First
+// attempts that succeed are not counted: they write nothing (see [Observer]).
+type Stats struct {
+	Mode          Mode
+	QuotaLevel    int // tokens there now
+	QuotaCapacity int // tokens at the most
+
+	TransientRetries  uint64 // retries granted after a transient failure
+	ThrottlingRetries uint64 // retries granted after a throttling failure
+	UnsentRetries     uint64 // of those, never sent: their tokens were given back (R6.3)
+	Recoveries        uint64 // calls that succeeded on a retry
+
+	// Stops counts the calls that ended without success, by [Reason];
+	// Stops[ReasonRetry] is always 0.
+	Stops [reasonCount]uint64
+	// HookPanics counts the panics of observer hooks.
+	HookPanics uint64
+}
+
+// counters are the counts behind Stats. They are written when an attempt has
+// failed and never before, and lie apart from the quota's word, so that calls
+// which succeed at once do not feel them.
+type counters struct {
+	_ [pad.CacheLine]byte
+
+	// Each word counts events since the engine was made; 64 bits do not wrap in
+	// its lifetime. Writers add one; no word depends on another, so a reader
+	// that loads several sees each right and the set only nearly at one instant.
+	// Ordering: publishes nothing.
+	retries    [classCount]atomic.Uint64 // by classify.Class
+	stops      [reasonCount]atomic.Uint64
+	unsent     atomic.Uint64
+	recoveries atomic.Uint64
+	hookPanics atomic.Uint64
+
+	_ [pad.CacheLine]byte
+}
+
+// Stats returns the engine's present state and counts. A derived engine shares
+// them with the one it came from. Wait-free, reads no clock.
+func (e *Engine) Stats() Stats {
+	level, capacity := e.quota.Load()
+	s := Stats{
+		Mode:              e.policy.mode,
+		QuotaLevel:        int(level),
+		QuotaCapacity:     int(capacity),
+		TransientRetries:  e.counts.retries[1].Load(),
+		ThrottlingRetries: e.counts.retries[2].Load(),
+		UnsentRetries:     e.counts.unsent.Load(),
+		Recoveries:        e.counts.recoveries.Load(),
+		HookPanics:        e.counts.hookPanics.Load(),
+	}
+	for reason := range s.Stops {
+		s.Stops[reason] = e.counts.stops[reason].Load()
+	}
+	return s
+}
