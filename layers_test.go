@@ -189,7 +189,7 @@ func TestUnreachable(t *testing.T) {
 		if !present[from] {
 			continue
 		}
-		deps := strings.Fields(command(t, "go", "list", "-deps", "./"+from))
+		deps := strings.Fields(run(t, "go", "list", "-deps", "./"+from))
 		for _, to := range forbidden {
 			assert.NotContains(t, deps, to, "%s reaches %s; `go mod why -vendor` and `go list -deps` show the way", from, to)
 		}
@@ -207,7 +207,7 @@ func TestRequirements(t *testing.T) {
 		Replace, Exclude []any
 		Tool             []struct{ Path string }
 	}
-	require.NoError(t, json.Unmarshal([]byte(command(t, "go", "mod", "edit", "-json")), &mod))
+	require.NoError(t, json.Unmarshal([]byte(run(t, "go", "mod", "edit", "-json")), &mod))
 	assert.Equal(t, "1.26", mod.Go)
 	assert.Empty(t, mod.Toolchain)
 	assert.Empty(t, slices.Concat(mod.Replace, mod.Exclude), "a user's build ignores these: he would not get what we test")
@@ -236,7 +236,7 @@ func (s source) importsFrom(module string) bool {
 	})
 }
 
-func command(t *testing.T, name string, args ...string) string {
+func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).Output()
 	if failed, ok := err.(*exec.ExitError); ok {

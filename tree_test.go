@@ -17,19 +17,30 @@ import (
 
 const module = "github.com/reprise-go/reprise"
 
-// files lists every file of the checkout that match accepts, as slash paths from its root. Folders that hold results
-// (bin) or git's own state are no part of it.
+// files lists the files of the checkout that match accepts, as slash paths from its root, without what .gitignore names.
 func files(t *testing.T, match func(name string) bool) []string {
 	t.Helper()
+	ignore := append(strings.Fields(read(t, ".gitignore")), ".git")
+	ignored := func(name string) bool {
+		return slices.ContainsFunc(ignore, func(pattern string) bool {
+			if !strings.HasPrefix(pattern, "/") {
+				name = path.Base(name)
+			}
+			ok, err := path.Match(strings.Trim(pattern, "/"), name)
+			require.NoError(t, err)
+			return ok
+		})
+	}
 	var found []string
 	require.NoError(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		name = filepath.ToSlash(name)
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "bin"):
+		case ignored(name) && entry.IsDir():
 			return fs.SkipDir
-		case entry.Type().IsRegular() && match(filepath.ToSlash(name)):
-			found = append(found, filepath.ToSlash(name))
+		case !ignored(name) && entry.Type().IsRegular() && match(name):
+			found = append(found, name)
 		}
 		return nil
 	}))
