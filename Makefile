@@ -1,7 +1,7 @@
 # What the project does with itself. CI (.ci/run) calls nothing but these targets, so the flags live here.
 # Each loop covers every module (every go.mod) under this folder: a new one needs no line here.
 
-MODULES   := $(patsubst %/go.mod,%,$(sort $(shell find . -name go.mod)))
+MODULES   := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod)))
 FUZZTIME  ?= 10s
 BENCHTIME ?= 50ms
 COUNT     ?= 6
@@ -57,7 +57,7 @@ ci: test checks ## all that must hold before a change goes in
 
 checks: lint vectors demo-check ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
-	$(MAKE) fuzz FUZZTIME=20000x
+	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
 
 demo-check: bin/reprise bin/tools ## a short demo whose report must add up
 	bin/reprise drive --calls $(CALLS) --json >bin/demo.json

@@ -36,7 +36,7 @@ func programs(text string) (found []string) {
 	return found
 }
 
-// The first program that a newcomer copies must compile as it stands, in a module of his own.
+// The first program that a newcomer copies must compile as it stands, in a module of their own.
 func TestPrograms(t *testing.T) {
 	assert.NotEmpty(t, programs(read(t, "README.md")), "README.md shows no program")
 	for _, name := range markdown(t) {
