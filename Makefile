@@ -1,0 +1,70 @@
+# What the project does with itself. CI (.ci/run) calls nothing but these targets, so the flags live here.
+# Each loop covers every module (every go.mod) under this folder: a new one needs no line here.
+
+MODULES   := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod)))
+FUZZTIME  ?= 10s
+BENCHTIME ?= 50ms
+COUNT     ?= 6
+CALLS     ?= 3000
+VECTORS   := testdata/vectors
+UPSTREAM  ?= ../shared/vectors
+
+# $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
+each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
+
+.PHONY: help demo test race fuzz bench vectors lint ci checks demo-check bin/reprise bin/tools
+
+help: ## list the targets (the default)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: bin/reprise ## watch the engine retry real HTTP calls against a faulty server (ARGS= for drive's flags)
+	bin/reprise drive $(ARGS)
+
+test: ## every test of every module: under the race detector (hammers cut short), then without it, at full size
+	$(call each,go test -race -short -count=1 -timeout 5m ./...)
+	$(call each,go test -count=1 -timeout 5m ./...)
+
+race: ## every test at full size under the race detector
+	$(call each,go test -race -count=1 -timeout 30m ./...)
+
+fuzz: ## each fuzz target in turn, FUZZTIME each (10s; 5000x is a count of inputs)
+	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; packages=$$(go list ./...); \
+	for p in $$packages; do words=$$(go test -list '^Fuzz' $$p); for f in $$words; do case $$f in Fuzz*) \
+	echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
+
+bench: ## the benchmarks beside the code, COUNT rounds one after another (6), through benchstat
+	@mkdir -p bin; : >bin/bench.txt
+	@set -e; for round in $$(seq $(COUNT)); do for m in $(MODULES); do echo "== round $$round of $(COUNT): $$m"; \
+	(cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
+	go tool benchstat bin/bench.txt
+
+vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
+	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \
+	else echo "no folder $(UPSTREAM): $(VECTORS) was not compared with it"; fi
+	bin/reprise replay $(VECTORS)/standard.json $(VECTORS)/retry_after.json
+
+lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is vetted for other systems too
+	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
+	$(call each,go mod tidy -diff)
+	$(call each,go vet ./...)
+	$(call each,$(CURDIR)/bin/staticcheck ./...)
+	GOARCH=386 go vet ./...
+	GOARCH=arm64 go vet ./...
+	GOOS=windows go vet ./...
+	GOOS=darwin go vet ./...
+
+ci: test checks ## all that must hold before a change goes in
+
+checks: lint vectors demo-check ## what ci does beside the tests
+	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
+	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
+
+demo-check: bin/reprise bin/tools ## a short demo whose report must add up
+	bin/reprise drive --calls $(CALLS) --json >bin/demo.json
+	bin/jsoncheck bin/demo.json calls=$(CALLS)
+
+bin/reprise:
+	go build -C cmd/reprise -o $(CURDIR)/bin/reprise .
+
+bin/tools:
+	go build -C tools -o $(CURDIR)/bin/ tool

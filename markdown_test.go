@@ -1,0 +1,142 @@
+package reprise_test
+
+import (
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	fence  = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	inline = regexp.MustCompile("`make ([a-z-]+)")
+	typed  = regexp.MustCompile(`(?m)^\$? *make ([a-z-]+)`)
+	target = regexp.MustCompile(`(?m)^([a-z-]+):`)
+)
+
+func markdown(t *testing.T) []string {
+	t.Helper()
+	return files(t, func(name string) bool { return strings.HasSuffix(name, ".md") })
+}
+
+// programs are the complete Go programs that a document shows.
+func programs(text string) (found []string) {
+	for _, block := range fence.FindAllStringSubmatch(text, -1) {
+		if block[1] == "go" && strings.HasPrefix(block[2], "package main") {
+			found = append(found, block[2])
+		}
+	}
+	return found
+}
+
+// The first program that a newcomer copies must compile as it stands, in a module of their own.
+func TestPrograms(t *testing.T) {
+	assert.NotEmpty(t, programs(read(t, "README.md")), "README.md shows no program")
+	for _, name := range markdown(t) {
+		for _, program := range programs(read(t, name)) {
+			formatted, err := format.Source([]byte(program))
+			if assert.NoError(t, err, name) {
+				assert.Equal(t, string(formatted), program, "%s: its program is not gofmt-clean", name)
+				assert.Empty(t, vet(t, program), "%s: its program", name)
+			}
+		}
+	}
+}
+
+// vet compiles and vets a program that imports this checkout; it returns what the toolchain found.
+func vet(t *testing.T, program string) string {
+	t.Helper()
+	checkout, err := filepath.Abs(".")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"main.go": program,
+		"go.mod":  "module example\n\ngo 1.26\n\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + checkout + "\n",
+		"go.sum":  read(t, "go.sum"),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	vet := exec.Command("go", "vet", "-mod=mod", ".")
+	vet.Dir = dir
+	out, err := vet.CombinedOutput()
+	if err != nil {
+		return string(out) + err.Error()
+	}
+	return ""
+}
+
+func TestProgramsBreak(t *testing.T) {
+	const good = "package main\n\nimport _ \"" + module + "/atomicbucket\"\n\nfunc main() {}\n"
+	assert.Len(t, programs("```go\n"+good+"```\n```go\nfunc part() {}\n```\n```\npackage main\n```\n"), 1)
+	assert.Empty(t, vet(t, good))
+	assert.Contains(t, vet(t, strings.ReplaceAll(good, "{}", "{ missing() }")), "undefined: missing")
+	assert.Contains(t, vet(t, strings.ReplaceAll(good, "atomicbucket", "gone")), "gone")
+}
+
+// A link to a file of the checkout leads to a file, a quoted make command to a target.
+func TestReferences(t *testing.T) {
+	targets := targets(read(t, "Makefile"))
+	for _, name := range markdown(t) {
+		for _, fault := range referenceFaults(name, read(t, name), targets) {
+			t.Error(fault)
+		}
+	}
+}
+
+func targets(makefile string) map[string]bool {
+	targets := make(map[string]bool)
+	for _, match := range target.FindAllStringSubmatch(makefile, -1) {
+		targets[match[1]] = true
+	}
+	return targets
+}
+
+func referenceFaults(name, text string, targets map[string]bool) (faults []string) {
+	for _, match := range link.FindAllStringSubmatch(text, -1) {
+		to, _, _ := strings.Cut(match[1], "#")
+		if to == "" || strings.Contains(to, ":") {
+			continue // a heading of the same page, another site
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(name), to)); err != nil {
+			faults = append(faults, name+": the link to "+match[1]+" leads nowhere")
+		}
+	}
+	commands := inline.FindAllStringSubmatch(text, -1)
+	for _, block := range fence.FindAllStringSubmatch(text, -1) {
+		commands = append(commands, typed.FindAllStringSubmatch(block[2], -1)...)
+	}
+	for _, match := range commands {
+		if !targets[match[1]] {
+			faults = append(faults, name+": the Makefile has no target for make "+match[1])
+		}
+	}
+	return faults
+}
+
+func TestReferencesBreak(t *testing.T) {
+	targets := targets("test: ## run\n\tgo test\nlint: bin/tools\n")
+	for text, fault := range map[string]string{
+		"[a](go.mod) [b](https://go.dev/x) [c](#top) [d](api#x)": "",
+		"[a](gone.md)":               "gone.md leads nowhere",
+		"[a](gone/#part)":            "gone/#part leads nowhere",
+		"run `make test`":            "",
+		"```\nmake lint\n```":        "",
+		"run `make tests`":           "no target for make tests",
+		"```\n$ make all -j2\n```\n": "no target for make all",
+		"to\nmake good of":           "",
+	} {
+		faults := strings.Join(referenceFaults("README.md", text, targets), "\n")
+		if fault == "" {
+			assert.Empty(t, faults, text)
+		} else {
+			assert.Contains(t, faults, fault, text)
+		}
+	}
+}
