@@ -9,9 +9,9 @@ import (
 // Stats is an engine's state and what it has counted since it was made. First
 // attempts that succeed are not counted: they write nothing (see [Observer]).
 type Stats struct {
-	Mode          Mode
-	QuotaLevel    int // tokens there now
-	QuotaCapacity int // tokens at the most
+	Mode          Mode // the engine's
+	QuotaLevel    int  // tokens there now
+	QuotaCapacity int  // tokens at the most
 
 	TransientRetries  uint64 // retries granted after a transient failure
 	ThrottlingRetries uint64 // retries granted after a throttling failure

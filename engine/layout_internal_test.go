@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/reprise-go/reprise/internal/pad"
+)
+
+// The quota's word shares its line neither with the counters nor with anything
+// that lies before or behind; 64-bit words lie on 8-byte borders on 32-bit
+// machines too.
+func TestStateLayout(t *testing.T) {
+	var s state
+	assert.Zero(t, unsafe.Offsetof(s.quota))
+	assert.GreaterOrEqual(t, unsafe.Offsetof(s.counts)+unsafe.Offsetof(s.counts.retries), unsafe.Sizeof(s.quota))
+	for name, offset := range map[string]uintptr{
+		"retries":    unsafe.Offsetof(s.counts.retries),
+		"stops":      unsafe.Offsetof(s.counts.stops),
+		"unsent":     unsafe.Offsetof(s.counts.unsent),
+		"recoveries": unsafe.Offsetof(s.counts.recoveries),
+		"hookPanics": unsafe.Offsetof(s.counts.hookPanics),
+	} {
+		assert.Zero(t, (unsafe.Offsetof(s.counts)+offset)%8, name)
+	}
+	assert.GreaterOrEqual(t, unsafe.Sizeof(s.quota), uintptr(pad.CacheLine))
+}
