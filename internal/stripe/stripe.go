@@ -1,0 +1,101 @@
+// Package stripe counts events on many cores without sharing a cache line.
+//
+// A [Counter] is an array of cells, each alone on its line. An add goes to the
+// cell of the processor (a P of the Go runtime) that runs it; a sum reads them
+// all. Which cell is whose is kept by handles in a sync.Pool, which is the one
+// way to something per-P that the language offers. A handle is only a number:
+// the counts lie in the counter's array, so that a collection that empties the
+// pool loses handles and never counts. Two processors that come to share a cell
+// then are slower, not wrong.
+package stripe
+
+import (
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/reprise-go/reprise/internal/pad"
+)
+
+// maxCells bounds what a counter costs on a very large machine: 8 KiB.
+const maxCells = 64
+
+// Counter counts events. The zero Counter counts nothing: make one with [New].
+// A copy counts in the same cells.
+type Counter struct {
+	// cells has a power of two of them, or none, fixed for life: a GOMAXPROCS
+	// that grows later makes processors share cells.
+	cells []cell
+}
+
+type cell struct {
+	// n is how often Add chose this cell.
+	//
+	//	bits 63..0  events, since New
+	// Invariant: never decreases.
+	// Writers:   Add, by one atomic add that cannot fail.
+	// Ordering:  publishes nothing but itself.
+	// Overflow:  2^64 adds take 500 years at one a nanosecond.
+	n atomic.Uint64
+
+	_ [pad.CacheLine - 8]byte
+}
+
+// handle is the number that a processor's adds are spread by.
+type handle struct {
+	index uint64
+}
+
+var (
+	// handles holds those that no add is using. All counters share it.
+	handles sync.Pool
+	// made is how many handles there have been; the next one's index. Written
+	// by newHandle alone, publishes nothing, wraps harmlessly.
+	made atomic.Uint64
+)
+
+// New returns a counter at zero, with twice as many cells as there are
+// processors now, so that handles made in a row seldom meet in one.
+func New() Counter {
+	n := min(2*runtime.GOMAXPROCS(0), maxCells)
+	return Counter{cells: make([]cell, 1<<bits.Len(uint(n-1)))}
+}
+
+// Add counts one event and returns how many its cell has counted, this one
+// included: 1, 2, 3... for a caller alone on its processor, and 0 from the zero
+// Counter. Wait-free but for the first add on a processor, which allocates its
+// handle. Reads no clock.
+func (c *Counter) Add() uint64 {
+	h, _ := handles.Get().(*handle)
+	if h == nil {
+		h = newHandle()
+	}
+	var n uint64
+	if i := h.index & uint64(len(c.cells)-1); i < uint64(len(c.cells)) {
+		n = c.cells[i].n.Add(1)
+	}
+	handles.Put(h)
+	return n
+}
+
+// Sum returns how many events all cells have counted. Events that are being
+// counted meanwhile may be in it or not; those whose Add had returned before
+// are, and a Sum that starts after another has ended is never smaller.
+// Wait-free.
+func (c *Counter) Sum() uint64 {
+	var sum uint64
+	for i := range c.cells {
+		sum += c.cells[i].n.Load()
+	}
+	return sum
+}
+
+// Cells returns the number of cells, a power of two.
+func (c *Counter) Cells() int {
+	return len(c.cells)
+}
+
+func newHandle() *handle {
+	return &handle{index: made.Add(1) - 1}
+}

@@ -1,0 +1,34 @@
+package ratelimit
+
+import "time"
+
+// Curve is the cubic alone: each throttle takes the rate before it as the last
+// max, which is what a measured rate that never binds makes of R8.2.
+type Curve struct{ s snapshot }
+
+// NewCurve starts a curve from a last max and the time of the throttle, in
+// seconds.
+func NewCurve(lastMax, lastThrottle float64) *Curve {
+	return &Curve{snapshot{
+		enabled:           true,
+		lastMax:           lastMax,
+		windowSeconds:     window(lastMax),
+		lastThrottleNanos: nanosOf(lastThrottle),
+		fillRate:          lastMax,
+		measured:          1e12,
+	}}
+}
+
+// At returns the calculated rate after one response.
+func (c *Curve) At(t float64, throttled bool) float64 {
+	calculated := 0.0
+	if throttled {
+		calculated = c.s.throttle(nanosOf(t))
+	} else {
+		calculated = c.s.cubic(nanosOf(t))
+	}
+	c.s.setRate(calculated)
+	return calculated
+}
+
+func nanosOf(s float64) int64 { return int64(s * float64(time.Second)) }

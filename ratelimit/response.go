@@ -1,0 +1,180 @@
+package ratelimit
+
+import "time"
+
+// response is what R8.2 is told about.
+type response uint8
+
+const (
+	success response = iota
+	throttle
+	// rebase is no response: it moves the start of the allowance line.
+	rebase
+)
+
+// Update is [Limiter.UpdateAt] at this instant, but does not always look at the
+// clock. It does whenever something was ever throttled, and for every throttle.
+// Before the first throttle it samples: all successes are counted, and when more
+// than some 16,000 came in a half second (on two processors; it grows with
+// their number), only one in so many looks at the clock that all those which
+// miss the end of a half second together are less than a 1,024th of its count.
+// A timer sees to it that a border is seen by the first success after it when
+// the rate falls, however sharply. So the measured rate may be off by a 1,024th
+// of R8's, or by what came while the timer was late; below that rate it is R8's.
+func (l *Limiter) Update(throttled bool) {
+	n := l.counts.Add()
+	if !throttled && l.gate.skips(n) {
+		return
+	}
+	now := l.anchor.Now()
+	l.respond(now, kind(throttled), now, 0)
+	if !throttled {
+		l.watch(now)
+	}
+}
+
+// UpdateAt tells the limiter that a response came, whether a success or any
+// error; throttled says that its class was throttling (R8.2, R2.2). Call it
+// after every real response and before the retry decision; never for what was
+// refused locally (R8.3).
+//
+// A success that changes no rate is one add on the processor's own line. One
+// that does publishes a snapshot: 128 bytes of a 2 KiB page, so one allocation
+// in fifteen. Lock-free: a failed CAS means that another operation succeeded.
+// Never blocks, reads no clock. A now before one that was already seen counts as
+// the later one.
+func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
+	l.UpdateNanos(l.anchor.Nanos(now), throttled)
+}
+
+// UpdateNanos is [Limiter.UpdateAt] for a count of nanoseconds.
+func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
+	l.counts.Add()
+	l.respond(nowNanos, kind(throttled), nowNanos, 0)
+}
+
+// ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
+// attempt admitted before the last cut, and that comes less than window after
+// it: such a throttle tells what the cut has already answered, so it is counted
+// and does not cut again. It reports whether it cut. window 0 is R8: every
+// throttle cuts. The first throttle always does.
+func (l *Limiter) ThrottleAt(now, admitted time.Time, window time.Duration) (cut bool) {
+	return l.ThrottleNanos(l.anchor.Nanos(now), l.anchor.Nanos(admitted), window)
+}
+
+// ThrottleNanos is [Limiter.ThrottleAt] for counts of nanoseconds.
+func (l *Limiter) ThrottleNanos(nowNanos, admittedNanos int64, window time.Duration) (cut bool) {
+	l.counts.Add()
+	return l.respond(nowNanos, throttle, admittedNanos, int64(window))
+}
+
+func kind(throttled bool) response {
+	if throttled {
+		return throttle
+	}
+	return success
+}
+
+// respond is R8.2 but for the count, which the caller has made. It reports
+// whether the rate was cut.
+//
+// It ends: a failed CAS means that another operation succeeded, and a page that
+// is used up is replaced by whoever finds it so.
+func (l *Limiter) respond(nowNanos int64, what response, admittedNanos, windowNanos int64) (cut bool) {
+	if l.current.Load() == nil {
+		return false
+	}
+	nowNanos = max(nowNanos, 0)
+	var (
+		home *page // whose record we own
+		mine *snapshot
+		slot uint64
+	)
+	for {
+		p, word, s := l.state()
+		if what == success && nowNanos < s.flatUntilNanos {
+			return false
+		}
+		next := *s
+		next.level, next.atNanos = s.refill(nowNanos, usedOf(word))
+		cut = l.step(&next, s, what, admittedNanos, windowNanos)
+		if next.sameButForTime(s) && what != rebase {
+			return cut
+		}
+		if cut && !s.enabled {
+			l.gate.enable()
+		}
+		if home != p {
+			if mine, slot = p.claim(); mine == nil {
+				l.turn(p)
+				continue
+			}
+			home = p
+		}
+		*mine = next
+		if p.word.CompareAndSwap(word, slot) {
+			return cut
+		}
+	}
+}
+
+// step computes next, which is s with its level refilled, after one response at
+// next.atNanos.
+func (l *Limiter) step(next, s *snapshot, what response, admittedNanos, windowNanos int64) (cut bool) {
+	at := next.atNanos
+	if what == rebase {
+		return false
+	}
+	if bucket := (l.phaseNanos + at) / halfSecond; bucket > s.bucket {
+		sum := l.counts.Sum()
+		count := sum - s.counted
+		rate := float64(count) / (float64(bucket-s.bucket) / 2)
+		next.measured = smooth*rate + (1-smooth)*s.measured
+		next.bucket, next.counted = bucket, sum
+		next.skip = skipMask(count, l.counts.Cells())
+		next.flatUntilNanos = 0
+	}
+	if what == success {
+		calculated := next.cubic(at)
+		if calculated >= 2*next.measured {
+			next.flatUntilNanos = l.border(next.bucket)
+		}
+		next.setRate(min(calculated, 2*next.measured))
+		return false
+	}
+	if s.enabled && admittedNanos < s.lastThrottleNanos && at-s.lastThrottleNanos < windowNanos {
+		return false // coalesced: counted, and nothing else
+	}
+	next.flatUntilNanos = 0
+	next.setRate(min(next.throttle(at), 2*next.measured))
+	return true
+}
+
+// sameButForTime reports whether s and old differ in nothing but where their
+// allowance lines, which are then one line, begin.
+func (s *snapshot) sameButForTime(old *snapshot) bool {
+	return s.fillRate == old.fillRate && s.capacity == old.capacity && s.bucket == old.bucket &&
+		s.lastThrottleNanos == old.lastThrottleNanos && s.lastMax == old.lastMax &&
+		s.enabled == old.enabled && s.flatUntilNanos == old.flatUntilNanos
+}
+
+// border returns when the bucket ends, in nanoseconds since New.
+func (l *Limiter) border(bucket int64) int64 {
+	return (bucket+1)*halfSecond - l.phaseNanos
+}
+
+// rebase starts the line afresh at now, before its numbers grow too large.
+func (l *Limiter) rebase(nowNanos int64) {
+	l.respond(nowNanos, rebase, 0, 0)
+}
+
+// watch lets [Limiter.Update] sample until the current bucket ends.
+func (l *Limiter) watch(nowNanos int64) {
+	if l.current.Load() == nil {
+		return
+	}
+	_, _, s := l.state()
+	if left := l.border(s.bucket) - nowNanos; s.skip != 0 && !s.enabled && left > 0 {
+		l.gate.watch(s.bucket, s.skip, left)
+	}
+}

@@ -1,0 +1,154 @@
+package ratelimit
+
+import (
+	"math"
+	"time"
+
+	"github.com/reprise-go/reprise/internal/invariant"
+)
+
+// R8's constants.
+const (
+	minFillRate = 0.5 // tokens/s
+	minCapacity = 1.0 // tokens
+	smooth      = 0.8
+	beta        = 0.7
+	scale       = 0.4
+
+	halfSecond = int64(500 * time.Millisecond)
+)
+
+// Tokens are counted in ticks, so that the sums are exact and a CAS can carry
+// them. A tick is coarser than what float64 arithmetic leaves uncertain about a
+// level below a million tokens and finer than what the slowest fill rate makes
+// in a nanosecond: a wait of exactly 100 ms at 10/s makes exactly one token.
+const (
+	ticksPerToken = int64(1) << 32
+
+	// maxTokens bounds the level; a capacity above it acts like it.
+	maxTokens = 1 << 24
+	// horizonTokens bounds what one snapshot may allow before it is re-based,
+	// so that used (59 bits) holds its ticks four times over.
+	horizonTokens = 1 << 26
+)
+
+// snapshot is the limiter's state but for the tokens that were taken since it
+// was published. It never changes once published.
+type snapshot struct {
+	// The allowance line: level + fillRate*(now-atNanos) tokens may have been
+	// used by now, and the level never exceeds the capacity.
+	atNanos       int64
+	level         float64 // tokens, 0..capacity
+	fillRate      float64 // tokens/s
+	capacityTicks int64   // min(capacity, maxTokens)
+	enabled       bool
+
+	capacity float64 // tokens
+
+	// The cubic.
+	lastMax           float64 // tokens/s
+	windowSeconds     float64 // R8.2's K
+	lastThrottleNanos int64
+
+	// The measured rate.
+	measured float64 // requests/s
+	bucket   int64   // half seconds since the whole second in which the limiter began
+	counted  uint64  // requests before this bucket
+
+	// flatUntilNanos ends the time in which a success changes nothing but the
+	// count: the rate is at twice the measured one, which holds it there until
+	// the next border. 0 if no such time is known.
+	flatUntilNanos int64
+	// skip is the sampling mask that [gate] may use during this bucket.
+	skip uint32
+}
+
+func seconds(nanos int64) float64 {
+	return float64(nanos) / 1e9 // a division: 1e-9 has no exact float64
+}
+
+// ticks rounds tokens to the nearest tick. What is no number is nothing.
+func ticks(tokens float64) int64 {
+	switch {
+	case !(tokens > 0):
+		return 0
+	case tokens >= horizonTokens:
+		return horizonTokens * ticksPerToken
+	}
+	return int64(tokens*float64(ticksPerToken) + 0.5)
+}
+
+// allowed returns how many ticks may have been used by now. Before the snapshot
+// began it is what was there when it began: a stale now mints nothing.
+func (s *snapshot) allowed(nowNanos int64) int64 {
+	tokens := s.level
+	if nowNanos > s.atNanos {
+		tokens += s.fillRate * seconds(nowNanos-s.atNanos)
+	}
+	return ticks(tokens)
+}
+
+// wait returns the time from now until need ticks are allowed, at least 1 ns.
+func (s *snapshot) wait(nowNanos, need int64) time.Duration {
+	nanos := math.Ceil((float64(need)/float64(ticksPerToken) - s.level) / s.fillRate * 1e9)
+	if !(nanos < math.MaxInt64/4) {
+		return math.MaxInt64
+	}
+	at := s.atNanos + int64(nanos)
+	if s.allowed(at) < need {
+		at++ // the division came out a hair short
+	}
+	return time.Duration(max(at-nowNanos, 1))
+}
+
+// refill returns the level now, with used ticks taken, and now itself, raised
+// to the latest instant that the state proves to have passed: the snapshot's
+// own, or that by which the used tokens had accrued, because whoever took them
+// had a later clock than the caller.
+func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
+	at := max(nowNanos, s.atNanos)
+	gone := float64(used) / float64(ticksPerToken)
+	level = s.level + s.fillRate*seconds(at-s.atNanos) - gone
+	if level*float64(ticksPerToken) < -1 {
+		at = s.atNanos + int64(math.Ceil((gone-s.level)/s.fillRate*1e9))
+		level = 0
+	}
+	return min(max(level, 0), s.capacity, maxTokens), at
+}
+
+// setRate is the end of R8.2: fill rate and capacity for a new rate.
+func (s *snapshot) setRate(rate float64) {
+	s.fillRate = max(rate, minFillRate)
+	s.capacity = max(rate, minCapacity)
+	s.capacityTicks = int64(min(s.capacity, maxTokens) * float64(ticksPerToken))
+	s.level = min(s.level, s.capacity)
+	if invariant.Enabled {
+		invariant.Check(s.level >= 0 && s.level <= s.capacity, "ratelimit: level outside [0, capacity]")
+	}
+}
+
+// throttle is the first half of R8.2's cut. It returns the calculated rate.
+func (s *snapshot) throttle(atNanos int64) (calculated float64) {
+	rate := s.measured
+	if s.enabled {
+		rate = min(rate, s.fillRate)
+	}
+	if rate != s.lastMax || s.windowSeconds == 0 {
+		s.lastMax = rate
+		s.windowSeconds = window(rate)
+	}
+	s.lastThrottleNanos = atNanos
+	s.enabled = true
+	return beta * rate
+}
+
+// cubic is R8.2's calculated rate when nothing is throttled.
+func (s *snapshot) cubic(atNanos int64) (calculated float64) {
+	t := seconds(atNanos-s.lastThrottleNanos) - s.windowSeconds
+	return scale*t*t*t + s.lastMax
+}
+
+// window is R8.2's K: the seconds in which the cubic is back at lastMax.
+func window(lastMax float64) float64 {
+	return math.Cbrt(lastMax * (1 - beta) / scale)
+}

@@ -1,0 +1,39 @@
+package ratelimit
+
+import "time"
+
+// Stats is the limiter's state at one instant.
+type Stats struct {
+	FillRate      float64       // tokens/s, 0 before the first response, then at least 0.5
+	MeasuredRate  float64       // responses/s, smoothed
+	Capacity      float64       // tokens, 0 before the first response, then at least 1
+	Level         float64       // tokens, 0..Capacity (at most 2^24)
+	Enabled       bool          // a throttle was seen: attempts are limited
+	SinceThrottle time.Duration // since the last cut, or since New if there was none
+	Waiting       int           // callers that wait their turn
+}
+
+// Snapshot is [Limiter.SnapshotAt] at this instant.
+func (l *Limiter) Snapshot() Stats {
+	return l.SnapshotAt(time.Now())
+}
+
+// SnapshotAt returns the state as it is at now, as of one instant but for
+// Waiting. Lock-free, stores nothing, reads no clock. The zero Limiter's is the
+// zero Stats.
+func (l *Limiter) SnapshotAt(now time.Time) Stats {
+	if l.current.Load() == nil {
+		return Stats{}
+	}
+	_, word, s := l.state()
+	level, at := s.refill(max(l.anchor.Nanos(now), 0), usedOf(word))
+	return Stats{
+		FillRate:      s.fillRate,
+		MeasuredRate:  s.measured,
+		Capacity:      s.capacity,
+		Level:         level,
+		Enabled:       s.enabled,
+		SinceThrottle: time.Duration(at - s.lastThrottleNanos),
+		Waiting:       int(l.queue.waiting.Load()),
+	}
+}

@@ -1,0 +1,217 @@
+package ratelimit
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/reprise-go/reprise/internal/pad"
+)
+
+// Waiter is a place in the line of those who wait for a token. It takes nothing
+// while it waits: the token is paid when [Waiter.AdmitAt] admits (R8.1). The
+// zero Waiter is never admitted. Copies are the same place.
+//
+// The caller's loop, in which every exit but an admission leaves:
+//
+//	w := l.Wait()
+//	defer w.Leave()
+//	for {
+//		wait, ok := w.AdmitAt(time.Now())
+//		if ok {
+//			return nil // send now
+//		}
+//		// too long for the deadline? return: Leave gives up the place
+//		timer.Reset(wait)
+//		select {
+//		case <-timer.C:
+//		case <-w.Turn():
+//		case <-ctx.Done():
+//			return context.Cause(ctx)
+//		}
+//	}
+//
+// A caller that can only sleep may leave Turn out: it is then served when its
+// wait is over, and others with it.
+type Waiter struct {
+	l    *Limiter
+	node *node
+}
+
+// Wait takes the next place in the line. Call it when Acquire has refused; every
+// place must end in an admission or in [Waiter.Leave], because those behind wait
+// for it. Lock-free, reads no clock, allocates the place.
+func (l *Limiter) Wait() Waiter {
+	n := &node{turn: make(chan struct{})}
+	l.queue.join(n)
+	return Waiter{l: l, node: n}
+}
+
+// AdmitAt asks to send one attempt, at most one for each place. true admits: the
+// token is taken, the place given up, the next in line called. false refuses,
+// takes nothing, and wait is the time until the turn comes at the present rate,
+// those in front served first; it is what a deadline is compared with, and when
+// to ask again. Cancelled places in front may make it too long, never too
+// short.
+//
+// The first in line needs a token; the others need one for each in front as
+// well, or a full bucket, so that no token is lost to a caller who is slow to
+// wake. Lock-free; never blocks, reads no clock.
+func (w Waiter) AdmitAt(now time.Time) (wait time.Duration, ok bool) {
+	if w.node == nil || w.node.state.Load() == gone {
+		return math.MaxInt64, false
+	}
+	return w.AdmitNanos(w.l.anchor.Nanos(now))
+}
+
+// AdmitNanos is [Waiter.AdmitAt] for a count of nanoseconds.
+func (w Waiter) AdmitNanos(nowNanos int64) (wait time.Duration, ok bool) {
+	if w.node == nil || w.node.state.Load() == gone {
+		return math.MaxInt64, false
+	}
+	if w.l.gate.enabled() {
+		wait, _ = w.l.take(nowNanos, ticksPerToken, w.l.queue.ahead(w.node), true)
+	}
+	if wait != 0 {
+		return wait, false
+	}
+	w.Leave()
+	return 0, true
+}
+
+// Turn returns a channel that is closed when the place has become the first in
+// line: time to ask again, since the wait may have become shorter. A nil channel
+// for the zero Waiter.
+func (w Waiter) Turn() <-chan struct{} {
+	if w.node == nil {
+		return nil
+	}
+	return w.node.turn
+}
+
+// Leave gives up the place and calls the next in line. Nothing else remains of
+// it, and nothing was taken. After an admission, or a second time, it does
+// nothing. Lock-free.
+func (w Waiter) Leave() {
+	if w.node != nil && w.node.state.Swap(gone) != gone {
+		w.l.queue.left()
+	}
+}
+
+// node is a place in the line.
+type node struct {
+	// next is the place behind. Written once, by the join that takes it, which
+	// publishes that node; nil while there is none.
+	next atomic.Pointer[node]
+
+	// ticket is the place's number: one more than that of the place in front.
+	// Written by join before the node is linked.
+	ticket int64
+
+	// state is where the place is in its life.
+	//
+	//	0 waiting, 1 called (first in line), 2 gone
+	// Invariant: never decreases; turn is closed by who moves it from 0 to 1,
+	//            so at most once.
+	// Writers:   call CASes 0 to 1, a lost CAS means that another called it or
+	//            that it is gone; Leave swaps in 2.
+	// Ordering:  gone is stored before Leave looks for the next in line.
+	state atomic.Int32
+	turn  chan struct{}
+}
+
+const (
+	called int32 = 1
+	gone   int32 = 2
+)
+
+// queue is the line: a linked list whose head is the last place known to be
+// gone, and whose tail is at or near the end.
+type queue struct {
+	// waiting is the number of places that are not gone.
+	//
+	//	bits 63..0  places, >= 0
+	// Writers:   join adds 1 before the place can be called, left takes 1 off.
+	// Ordering:  publishes nothing; admissions outside the line read it as a
+	//            hint of how many tokens to leave.
+	// Overflow:  a place is memory.
+	waiting atomic.Int64
+	_       [pad.CacheLine - 8]byte
+
+	// head is a gone place; the first in line is the first after it that is not
+	// gone. Writers: call, by a CAS to the next place when that is gone too.
+	head atomic.Pointer[node]
+	// tail is the last place or one in front of it. Writers: join, by a CAS
+	// forward along next; a lost CAS means that another moved it.
+	tail atomic.Pointer[node]
+}
+
+func (q *queue) init() {
+	first := new(node)
+	first.state.Store(gone)
+	q.head.Store(first)
+	q.tail.Store(first)
+}
+
+// join links n behind the last place. It ends: a failed CAS on next means that
+// another joined. The zero Limiter has no line, since it makes nobody wait.
+func (q *queue) join(n *node) {
+	q.waiting.Add(1)
+	for {
+		last := q.tail.Load()
+		if last == nil {
+			return
+		}
+		if behind := last.next.Load(); behind != nil {
+			q.tail.CompareAndSwap(last, behind)
+			continue
+		}
+		n.ticket = last.ticket + 1
+		if last.next.CompareAndSwap(nil, n) {
+			q.tail.CompareAndSwap(last, n)
+			break
+		}
+	}
+	q.call()
+}
+
+func (q *queue) left() {
+	q.waiting.Add(-1)
+	q.call()
+}
+
+// call tells the first in line that it is. Every join and every Leave calls it
+// after its own change, so whichever of two comes second sees both. It ends:
+// each step passes a place that is gone for good.
+func (q *queue) call() {
+	for {
+		h := q.head.Load()
+		if h == nil {
+			return
+		}
+		n := h.next.Load()
+		if n == nil {
+			return
+		}
+		if n.state.Load() == gone {
+			q.head.CompareAndSwap(h, n)
+			continue
+		}
+		if n.state.CompareAndSwap(0, called) {
+			close(n.turn)
+		}
+		if n.state.Load() != gone {
+			return
+		}
+	}
+}
+
+// ahead returns how many places are in front of n, or more: gone places that
+// the head has not passed count, and so do places behind, whichever is less.
+func (q *queue) ahead(n *node) int64 {
+	if n.state.Load() == called {
+		return 0
+	}
+	front := n.ticket - q.head.Load().ticket - 1
+	return max(min(front, q.waiting.Load()-1), 1)
+}
