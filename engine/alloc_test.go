@@ -15,8 +15,8 @@ import (
 // noSleep is a clock whose waits take no time.
 type noSleep struct{}
 
-func (noSleep) Now() time.Time                       { return time.Time{} }
-func (noSleep) Sleep(context.Context, time.Duration) {}
+func (noSleep) Now() time.Time                                        { return time.Time{} }
+func (noSleep) Sleep(context.Context, time.Duration, <-chan struct{}) {}
 
 func TestAllocations(t *testing.T) {
 	ctx := context.Background()

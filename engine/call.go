@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"math"
 	"time"
 
@@ -13,19 +12,20 @@ import (
 // stack that one goroutine uses at a time. [Engine.Begin] makes it; the zero
 // Call has ended and cannot retry. It must not be copied.
 //
-// After Begin, send. Then either [Call.Succeed], which ends the call, or
+// After Begin, [Call.Admit] and send. Then either [Call.Succeed], which ends the call, or
 // [Call.Fail], which says whether the call goes on: if the [Decision]'s Reason
 // is ReasonRetry, wait its Delay, call [Call.Admit] and send again; any other
 // Reason has ended the call. [Call.Abandon] ends it at any time. A call that
 // has ended ignores whatever follows, so no token is given back twice.
-// [Call.FailWait] does the waiting too.
+// [Call.AdmitWait] and [Call.FailWait] do the waiting too.
 type Call struct {
 	_ noCopy
 
-	engine  *Engine
-	attempt uint32 // the attempt under way, or granted next, from 1
-	paid    uint32 // tokens that the latest granted retry took
-	flags   callFlags
+	engine        *Engine
+	admittedNanos int64  // by the limiter, if throttles are coalesced
+	attempt       uint32 // the attempt under way, or granted next, from 1
+	paid          uint32 // tokens that the latest granted retry took
+	flags         callFlags
 }
 
 // callFlags are where a call stands. A plain first attempt is live and nothing
@@ -38,6 +38,7 @@ const (
 	retried                        // the first attempt is over
 	longPoll                       // a refused retry waits (R7)
 	observed                       // a success has a hook to call
+	limited                        // attempts need the limiter's leave (R8)
 )
 
 // noCopy makes go vet report copies.
@@ -47,21 +48,14 @@ func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
 // Attempts returns the number of the attempt that is under way, or granted
-// next, or was the last, from 1.
+// next, or was the last, from 1; 0 if the limiter let none be sent.
 func (c *Call) Attempts() int { return int(c.attempt) }
 
-// Admit marks the next attempt as sent; call it just before sending. It returns
-// how long to wait first, which in standard mode is always zero (R2.1). What a
-// retry has taken comes back on [Call.Abandon] only before Admit. Wait-free.
-func (c *Call) Admit() time.Duration {
-	c.flags &^= granted
-	return 0
-}
-
 // Succeed ends the call with success. A first attempt gives the quota one
-// token, a retry what it has taken (R6). On a full quota a first attempt's
-// success is one shared load and no shared write. Lock-free, allocates nothing,
-// reads no clock.
+// token, a retry what it has taken (R6). On a full quota, out of adaptive mode, a
+// first attempt's success is one shared load and no shared write. Lock-free,
+// allocates nothing; reads the clock in adaptive mode only, and there only when
+// it must (see ratelimit.Limiter.Update).
 func (c *Call) Succeed() {
 	if c.flags == live && c.engine.quota.Full() {
 		c.flags = 0
@@ -71,6 +65,22 @@ func (c *Call) Succeed() {
 }
 
 func (c *Call) succeedSlow() {
+	if c.flags&limited != 0 {
+		c.engine.heardNow(false, 0)
+	}
+	c.succeed()
+}
+
+// SucceedAt is [Call.Succeed] at the time now, which matters only in adaptive
+// mode. Lock-free, allocates nothing, reads no clock.
+func (c *Call) SucceedAt(now time.Time) {
+	if c.flags&limited != 0 {
+		c.engine.limiter.UpdateAt(now, false)
+	}
+	c.succeed()
+}
+
+func (c *Call) succeed() {
 	flags := c.flags
 	if flags == 0 {
 		return
@@ -84,28 +94,43 @@ func (c *Call) succeedSlow() {
 		e.counts.recoveries.Inc()
 	}
 	if flags&observed != 0 {
-		notify(e, e.policy.observer.Success, SuccessEvent{Attempts: c.Attempts(), QuotaLeft: int(e.quota.Level())})
+		notify(e, e.policy.Load().observer.Success, SuccessEvent{Attempts: c.Attempts(), QuotaLeft: int(e.quota.Level())})
 	}
 }
 
 // Fail reports that the attempt has failed and says what to do, in the order of
-// R2.1: retryable, attempts, quota, backoff. A refusal takes no tokens. Like
-// [Call.FailAt] with the present time; the clock is read only if the outcome
-// has a deadline.
+// R2.1: retryable, attempts, quota, backoff; in adaptive mode the limiter is told
+// first (R2.2). A refusal takes no tokens. Like [Call.FailAt] with the present
+// time; the clock is read only if the outcome has a deadline, and in adaptive
+// mode.
 func (c *Call) Fail(o Outcome) Decision {
+	if c.flags == 0 {
+		return Decision{}
+	}
 	left := forever
-	if !o.Deadline.IsZero() && c.flags != 0 {
-		left = o.Deadline.Sub(c.engine.policy.clock.Now())
+	if !o.Deadline.IsZero() {
+		left = o.Deadline.Sub(c.engine.policy.Load().clock.Now())
+	}
+	if c.flags&limited != 0 {
+		c.engine.heardNow(o.Class == classify.Throttling, c.admittedNanos)
 	}
 	return c.fail(o.Class, o.RetryAfter, left, o.NotReplayable)
 }
 
 // FailAt is [Call.Fail] at the time now, which matters only to an outcome with
-// a deadline. Lock-free, allocates nothing, reads no clock.
+// a deadline and in adaptive mode. Lock-free, allocates nothing but a throttle's
+// share of the limiter's state, reads no clock.
 func (c *Call) FailAt(now time.Time, o Outcome) Decision {
+	if c.flags == 0 {
+		return Decision{}
+	}
 	left := forever
 	if !o.Deadline.IsZero() {
 		left = o.Deadline.Sub(now)
+	}
+	if c.flags&limited != 0 {
+		l := c.engine.limiter
+		c.engine.heard(l.Nanos(now), o.Class == classify.Throttling, c.admittedNanos)
 	}
 	return c.fail(o.Class, o.RetryAfter, left, o.NotReplayable)
 }
@@ -116,12 +141,9 @@ const forever time.Duration = math.MaxInt64
 // fail is the decision; the attempt's outcome comes in registers, left is the
 // time until the call must be over.
 func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayable bool) Decision {
-	if c.flags == 0 {
-		return Decision{}
-	}
 	c.flags &^= granted
 	e := c.engine
-	p := e.policy
+	p := e.policy.Load()
 	if class != classify.Transient && class != classify.Throttling {
 		return c.stop(class, ReasonNonRetryable)
 	}
@@ -133,14 +155,14 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	}
 	cost := p.costs[class]
 	if !e.quota.Has(cost) {
-		return c.refused(class, hint, left)
+		return c.refused(p, class, hint, left)
 	}
-	delay := c.backoff(class, hint)
+	delay := c.backoff(p, class, hint)
 	if delay >= left {
 		return c.stop(class, ReasonDeadline)
 	}
 	if !e.quota.TryTake(cost) {
-		return c.refused(class, hint, left)
+		return c.refused(p, class, hint, left)
 	}
 	c.attempt++
 	c.paid = cost
@@ -156,18 +178,17 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 }
 
 // backoff draws the delay before the next attempt (R4, R5).
-func (c *Call) backoff(class classify.Class, hint time.Duration) time.Duration {
-	p := c.engine.policy
+func (c *Call) backoff(p *policy, class classify.Class, hint time.Duration) time.Duration {
 	delay := p.schedule.Delay(fastbackoff.Class(class), int(c.attempt)-1, p.source.Uint64())
 	return withHint(delay, hint)
 }
 
 // refused ends the call for want of tokens. A long poll waits first, unless its
 // deadline would come before the end of the wait (R7).
-func (c *Call) refused(class classify.Class, hint, left time.Duration) Decision {
+func (c *Call) refused(p *policy, class classify.Class, hint, left time.Duration) Decision {
 	var delay time.Duration
 	if c.flags&longPoll != 0 {
-		if delay = c.backoff(class, hint); delay >= left {
+		if delay = c.backoff(p, class, hint); delay >= left {
 			delay = 0
 		}
 	}
@@ -180,7 +201,7 @@ func (c *Call) stop(class classify.Class, reason Reason) Decision {
 	c.flags = 0
 	e := c.engine
 	e.counts.stops[reason].Inc()
-	if hook := e.policy.observer.Stop; hook != nil {
+	if hook := e.policy.Load().observer.Stop; hook != nil {
 		notify(e, hook, StopEvent{Attempts: c.Attempts(), Class: class, Reason: reason, QuotaLeft: int(e.quota.Level())})
 	}
 	return Decision{Reason: reason}
@@ -201,41 +222,4 @@ func (c *Call) abandon(class classify.Class, reason Reason) Decision {
 		c.engine.counts.unsent.Inc()
 	}
 	return c.stop(class, reason)
-}
-
-// FailWait is [Call.Fail] with the caller's context: it obeys the context's
-// deadline and cancellation, waits the delay, and admits the next attempt. If
-// the Reason is ReasonRetry, send again now; any other has ended the call and
-// nothing is left to wait for. Blocks for the delay, and no longer than ctx
-// lives; allocates at most a timer.
-func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
-	if c.flags == 0 {
-		return Decision{}
-	}
-	if ctx.Err() != nil && (o.Class != classify.NonRetryable || o.Cancelled) {
-		return c.abandon(o.Class, endOf(ctx))
-	}
-	if deadline, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || deadline.Before(o.Deadline)) {
-		o.Deadline = deadline
-	}
-	d := c.Fail(o)
-	if d.Delay > 0 {
-		c.engine.policy.clock.Sleep(ctx, d.Delay)
-	}
-	if d.Reason != ReasonRetry {
-		return Decision{Reason: d.Reason}
-	}
-	if ctx.Err() != nil {
-		return c.abandon(o.Class, endOf(ctx))
-	}
-	c.Admit()
-	return d
-}
-
-// endOf says whether a context that is done ran out of time or was cancelled.
-func endOf(ctx context.Context) Reason {
-	if ctx.Err() == context.DeadlineExceeded {
-		return ReasonDeadline
-	}
-	return ReasonCancelled
 }

@@ -10,8 +10,11 @@ import (
 type Clock interface {
 	// Now returns the present, for comparison with deadlines.
 	Now() time.Time
-	// Sleep returns after d, or as soon as ctx is done. d is above zero.
-	Sleep(ctx context.Context, d time.Duration)
+	// Sleep returns after d, or as soon as ctx is done or wake is closed. d is
+	// above zero; wake is nil, which never wakes, for all but the waits of the
+	// send limiter, and there it only makes the wait shorter: a simulation may
+	// ignore it.
+	Sleep(ctx context.Context, d time.Duration, wake <-chan struct{})
 }
 
 // systemClock is the only place of the library that sleeps.
@@ -19,9 +22,9 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-func (systemClock) Sleep(ctx context.Context, d time.Duration) {
+func (systemClock) Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	done := ctx.Done()
-	if done == nil {
+	if done == nil && wake == nil {
 		time.Sleep(d)
 		return
 	}
@@ -32,5 +35,6 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-done:
+	case <-wake:
 	}
 }

@@ -1,9 +1,10 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/fastbackoff"
@@ -11,7 +12,8 @@ import (
 
 // config is what the options said, before defaults.
 type config struct {
-	derived bool // the quota and the mode are another engine's
+	scope   scope // what the options are for
+	derived bool  // the quota and the limiter are another engine's
 
 	mode        Mode
 	service     string
@@ -25,6 +27,28 @@ type config struct {
 	source      fastbackoff.Source
 	clock       Clock
 	pacing      bool
+	coalesce    time.Duration
+}
+
+// scope is where options are applied: not every option goes everywhere.
+type scope uint8
+
+const (
+	inNew scope = iota
+	inDerive
+	inReconfigure
+)
+
+// onlyIn returns an error if the options are for a place that an option does not
+// go to, or would change what a derived engine shares.
+func (c *config) onlyIn(option string, where ...scope) error {
+	if slices.Contains(where, c.scope) {
+		return nil
+	}
+	if c.scope == inDerive {
+		return fmt.Errorf("reprise/engine: %s: it is shared with the engine this one is derived from: set it in New", option)
+	}
+	return fmt.Errorf("reprise/engine: %s cannot be changed while calls are under way: set it in New", option)
 }
 
 func (c *config) apply(opts []Option) error {
@@ -52,9 +76,6 @@ var defaultJitter = new(fastbackoff.Shards)
 // policy fills in the defaults and checks what only shows when the options are
 // together.
 func (c config) policy() (*policy, error) {
-	if c.mode != Standard {
-		return nil, fmt.Errorf("reprise/engine: mode %v is not built yet: want standard", c.mode)
-	}
 	p := &policy{
 		config:     c,
 		mode:       c.mode,
@@ -65,8 +86,13 @@ func (c config) policy() (*policy, error) {
 		classifier: classify.Default,
 		source:     defaultJitter,
 		clock:      systemClock{},
+		system:     c.clock == nil,
+		coalesce:   c.coalesce,
 	}
-	if isDynamoDB(c.service) {
+	switch {
+	case c.mode == Legacy:
+		p.attempts, p.schedule = 5, legacySchedule
+	case isDynamoDB(c.service):
 		p.attempts, p.schedule = 4, fastbackoff.DynamoDB()
 	}
 	if c.maxAttempts != 0 {
@@ -96,12 +122,16 @@ func (c config) policy() (*policy, error) {
 	if c.tokensSet && c.tokens > p.quota.Capacity {
 		return nil, fmt.Errorf("reprise/engine: WithTokens(%d): want 0 to the capacity, %d tokens", c.tokens, p.quota.Capacity)
 	}
+	if c.mode == Legacy {
+		return p, nil // no quota: every retry is free (R1.4)
+	}
 	p.costs[classify.Transient] = uint32(p.quota.TransientCost)
 	p.costs[classify.Throttling] = uint32(p.quota.ThrottlingCost)
 	return p, nil
 }
 
-var errShared = errors.New("it is shared with the engine this one is derived from: set it in New")
+// legacySchedule is R1.4's: min(20 s, 1 s * 2^i) whatever the class.
+var legacySchedule = fastbackoff.Schedule{Transient: time.Second, Throttling: time.Second, Max: 20 * time.Second}
 
 // isDynamoDB reports whether a service id, however spelt, has DynamoDB's preset
 // (R1.1, R4.1).

@@ -407,7 +407,7 @@ type fakeClock struct {
 }
 
 func (c *fakeClock) Now() time.Time { return c.now }
-func (c *fakeClock) Sleep(_ context.Context, d time.Duration) {
+func (c *fakeClock) Sleep(_ context.Context, d time.Duration, _ <-chan struct{}) {
 	c.now = c.now.Add(d)
 	c.slept = append(c.slept, d)
 }

@@ -2,10 +2,14 @@ package engine
 
 import (
 	"errors"
+	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/atomicbucket"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/fastbackoff"
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // classCount is the number of classes, NonRetryable included.
@@ -21,14 +25,24 @@ const (
 
 // Engine decides for the calls of one client whether, when and at what cost a
 // failed attempt is sent again. It is safe for use by many goroutines, holds no
-// lock, and is immutable but for its counters and its quota. Make one with
-// [New] and keep it as long as the client: the quota is what it has learned. A
+// lock, and is immutable but for its counters, quota and limiter, and for
+// [Engine.Reconfigure]. Make one with [New] and keep it as long as the client:
+// quota and limiter are what it has learned. A
 // nil or zero Engine panics in [Engine.Begin], before anything was sent.
 type Engine struct {
-	policy *policy
-	quota  *atomicbucket.Bucket // own, or that of the engine it was derived from
-	counts *counters            // likewise
-	begin  callFlags            // of a call's first attempt
+	// policy is what the engine was told.
+	//
+	// Invariant: never nil; what it points to is immutable.
+	// Writers:   Reconfigure CASes in one computed from the one it loaded; a lost
+	//            CAS means that another Reconfigure succeeded, and it computes
+	//            afresh. A call that is under way goes on with the new one.
+	// Ordering:  publishes the policy's fields.
+	policy atomic.Pointer[policy]
+
+	quota   *atomicbucket.Bucket // own, or that of the engine it was derived from
+	counts  *counters            // likewise
+	limiter *ratelimit.Limiter   // likewise; nil but in adaptive mode
+	begin   callFlags            // of a call's first attempt
 }
 
 // state is what an engine owns and its derived engines share.
@@ -50,6 +64,21 @@ type policy struct {
 	classifier *classify.Classifier
 	source     fastbackoff.Source
 	clock      Clock
+	system     bool          // clock is the system's
+	coalesce   time.Duration // throttles within it of a cut may not cut again
+}
+
+// changed returns the policy that the options make of p.
+func (p *policy) changed(where scope, opts []Option) (*policy, error) {
+	c := p.config
+	c.scope, c.tokensSet = where, false // the level it started at is history
+	if err := c.apply(opts); err != nil {
+		return nil, err
+	}
+	if where == inDerive {
+		c.derived = true
+	}
+	return c.policy()
 }
 
 // New returns an engine in standard mode with the defaults of R1.1, R4 and R6,
@@ -69,31 +98,72 @@ func New(opts ...Option) (*Engine, error) {
 		return nil, err
 	}
 	own.quota.TryTake(uint32(p.quota.Capacity - c.tokensOr(p.quota.Capacity)))
-	return newEngine(p, &own.quota, &own.counts), nil
+	var limiter *ratelimit.Limiter
+	if p.mode == Adaptive {
+		limiter = ratelimit.New(p.clock.Now())
+	}
+	return newEngine(p, &own.quota, &own.counts, limiter), nil
 }
 
-// Derive returns an engine that shares e's quota and counts and is otherwise e
-// changed by the options: for calls that need other attempts, another schedule
-// or another classifier and must still pay from the same quota (R6.2). Options
-// that change what is shared (WithMode, WithQuota, WithTokens) are an error.
+// Derive returns an engine that shares e's quota, limiter and counts and is
+// otherwise e changed by the options: for calls that need other attempts, another
+// schedule or another classifier and must still pay from the same quota (R6.2).
+// Options that change what is shared (WithMode, WithQuota, WithTokens) are an
+// error. A later [Engine.Reconfigure] of one of the two leaves the other as it
+// is, but for the capacity.
 func (e *Engine) Derive(opts ...Option) (*Engine, error) {
-	if e == nil || e.policy == nil {
+	if e == nil || e.begin == 0 {
 		return nil, errors.New("reprise/engine: Derive on a nil or zero *Engine: make one with New")
 	}
-	c := e.policy.config
-	c.derived = true
-	if err := c.apply(opts); err != nil {
-		return nil, err
-	}
-	p, err := c.policy()
+	p, err := e.policy.Load().changed(inDerive, opts)
 	if err != nil {
 		return nil, err
 	}
-	return newEngine(p, e.quota, e.counts), nil
+	return newEngine(p, e.quota, e.counts, e.limiter), nil
 }
 
-func newEngine(p *policy, quota *atomicbucket.Bucket, counts *counters) *Engine {
-	e := &Engine{policy: p, quota: quota, counts: counts, begin: live}
+// Reconfigure changes attempts, quota, schedule or classifier while calls are
+// under way, all at once and without losing or minting a token: the level stays
+// what it is, as far as a smaller capacity can hold it, and what a retry took it
+// gives back, whatever retries cost by then. Other options are an error, as is
+// WithQuota on a derived engine; an error changes nothing. Lock-free.
+func (e *Engine) Reconfigure(opts ...Option) error {
+	if e == nil || e.begin == 0 {
+		return errors.New("reprise/engine: Reconfigure on a nil or zero *Engine: make one with New")
+	}
+	for {
+		old := e.policy.Load()
+		p, err := old.changed(inReconfigure, opts)
+		if err != nil {
+			return err
+		}
+		if e.policy.CompareAndSwap(old, p) {
+			break
+		}
+	}
+	if e.policy.Load().config.derived {
+		return nil
+	}
+	// Of two that run at once either may set its capacity last, so set that of
+	// the policy that stands, until it is the one that still stands. It ends: a
+	// policy that changed meanwhile is another Reconfigure's progress.
+	for {
+		p := e.policy.Load()
+		if err := e.quota.SetCapacity(uint32(p.quota.Capacity)); err != nil {
+			return err
+		}
+		if e.policy.Load() == p {
+			return nil
+		}
+	}
+}
+
+func newEngine(p *policy, quota *atomicbucket.Bucket, counts *counters, limiter *ratelimit.Limiter) *Engine {
+	e := &Engine{quota: quota, counts: counts, limiter: limiter, begin: live}
+	e.policy.Store(p)
+	if limiter != nil {
+		e.begin |= limited
+	}
 	if p.config.pacing {
 		e.begin |= longPoll
 	}
@@ -128,20 +198,20 @@ func panicNoEngine() {
 }
 
 // Mode returns the engine's mode.
-func (e *Engine) Mode() Mode { return e.policy.mode }
+func (e *Engine) Mode() Mode { return e.policy.Load().mode }
 
 // Service returns the service id given with [WithService], or "".
-func (e *Engine) Service() string { return e.policy.config.service }
+func (e *Engine) Service() string { return e.policy.Load().config.service }
 
 // MaxAttempts returns the most attempts of a call, the first included (R1.1).
-func (e *Engine) MaxAttempts() int { return int(e.policy.attempts) }
+func (e *Engine) MaxAttempts() int { return int(e.policy.Load().attempts) }
 
 // Schedule returns the schedule of the delays (R4).
-func (e *Engine) Schedule() fastbackoff.Schedule { return e.policy.schedule }
+func (e *Engine) Schedule() fastbackoff.Schedule { return e.policy.Load().schedule }
 
 // Quota returns the capacity and costs of the retry quota (R6). Its level is in
 // [Engine.Stats].
-func (e *Engine) Quota() Quota { return e.policy.quota }
+func (e *Engine) Quota() Quota { return e.policy.Load().quota }
 
 // Classifier returns the classifier (R3). It is never nil.
-func (e *Engine) Classifier() *classify.Classifier { return e.policy.classifier }
+func (e *Engine) Classifier() *classify.Classifier { return e.policy.Load().classifier }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reprise-go/reprise/classify"
 )
@@ -23,11 +24,16 @@ var (
 // [ErrMaxAttempts], [ErrNotReplayable], [ErrQuota], [ErrDeadline] or
 // [ErrCancelled].
 type Error struct {
-	Err      error          // of the last attempt
+	Err      error          // of the last attempt; nil if adaptive mode let none be sent
 	Cause    error          // context.Cause of the caller's context if that was done, else nil
 	Attempts int            // attempts made
 	Class    classify.Class // of Err
 	Reason   Reason         // why there was no further one
+
+	// Wait is how long the limiter of adaptive mode would have made the call wait,
+	// if that did not fit before the deadline: what a gateway may pass on as
+	// Retry-After. Else zero.
+	Wait time.Duration
 
 	QuotaLeft     int // tokens left when the call ended
 	QuotaCost     int // tokens that a retry after Err takes
@@ -42,6 +48,12 @@ func (e *Error) Error() string {
 	}
 	if e.Cause != nil {
 		s += fmt.Sprintf(" (%v)", e.Cause)
+	}
+	if e.Wait > 0 {
+		s += fmt.Sprintf(" (the send limiter asks to wait %v)", e.Wait.Round(time.Millisecond))
+	}
+	if e.Err == nil {
+		return s
 	}
 	return fmt.Sprintf("%s: %v", s, e.Err)
 }
@@ -96,11 +108,14 @@ func (c *Call) Wrap(ctx context.Context, err error, class classify.Class, d Deci
 		return err
 	}
 	out := &Error{Err: err, Cause: context.Cause(ctx), Attempts: c.Attempts(), Class: class, Reason: d.Reason}
+	if d.Reason == ReasonDeadline {
+		out.Wait = d.Delay
+	}
 	if e := c.engine; e != nil {
 		level, capacity := e.quota.Load()
 		out.QuotaLeft, out.QuotaCapacity = int(level), int(capacity)
 		if class <= classify.Throttling {
-			out.QuotaCost = int(e.policy.costs[class])
+			out.QuotaCost = int(e.policy.Load().costs[class])
 		}
 	}
 	return out

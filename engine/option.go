@@ -5,20 +5,22 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/fastbackoff"
 )
 
-// Option is one setting of an engine, read once by [New] or [Engine.Derive].
+// Option is one setting of an engine, read once by [New], [Engine.Derive] or
+// [Engine.Reconfigure]; what does not go there is an error.
 // Of two that set the same thing the later one counts.
 type Option func(*config) error
 
 // WithMode sets the mode (R1). Default: [Standard].
 func WithMode(m Mode) Option {
 	return func(c *config) error {
-		if c.derived {
-			return fmt.Errorf("reprise/engine: WithMode(%v): %w", m, errShared)
+		if err := c.onlyIn("WithMode", inNew); err != nil {
+			return err
 		}
 		if m >= modeCount {
 			return fmt.Errorf("reprise/engine: WithMode(%v): want Standard, Adaptive or Legacy", m)
@@ -35,6 +37,9 @@ func WithMode(m Mode) Option {
 // whatever their order. Default: no service.
 func WithService(id string) Option {
 	return func(c *config) error {
+		if err := c.onlyIn("WithService", inNew, inDerive); err != nil {
+			return err
+		}
 		if strings.TrimSpace(id) == "" {
 			return errors.New("reprise/engine: WithService: the service id is empty")
 		}
@@ -60,8 +65,11 @@ func WithMaxAttempts(n int) Option {
 // zero keeps its default. Default: [DefaultQuota].
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
+		if err := c.onlyIn("WithQuota", inNew, inReconfigure); err != nil {
+			return err
+		}
 		if c.derived {
-			return fmt.Errorf("reprise/engine: WithQuota: %w", errShared)
+			return errors.New("reprise/engine: WithQuota: the quota is shared with the engine this one is derived from: reconfigure that")
 		}
 		if err := q.withDefaults().validate(); err != nil {
 			return err
@@ -75,8 +83,8 @@ func WithQuota(q Quota) Option {
 // tests and for carrying a level over a restart. Default: the capacity (R6).
 func WithTokens(n int) Option {
 	return func(c *config) error {
-		if c.derived {
-			return fmt.Errorf("reprise/engine: WithTokens: %w", errShared)
+		if err := c.onlyIn("WithTokens", inNew); err != nil {
+			return err
 		}
 		if n < 0 {
 			return fmt.Errorf("reprise/engine: WithTokens(%d): want 0 or more tokens", n)
@@ -114,6 +122,9 @@ func WithClassifier(classifier *classify.Classifier) Option {
 // WithObserver sets the hooks. Default: none.
 func WithObserver(o Observer) Option {
 	return func(c *config) error {
+		if err := c.onlyIn("WithObserver", inNew, inDerive); err != nil {
+			return err
+		}
 		c.observer = o
 		return nil
 	}
@@ -123,6 +134,9 @@ func WithObserver(o Observer) Option {
 // [fastbackoff.Shards] that all engines of the process share.
 func WithSource(s fastbackoff.Source) Option {
 	return func(c *config) error {
+		if err := c.onlyIn("WithSource", inNew, inDerive); err != nil {
+			return err
+		}
 		if s == nil {
 			return errors.New("reprise/engine: WithSource(nil): want a source; leave the option out for the default")
 		}
@@ -135,6 +149,9 @@ func WithSource(s fastbackoff.Source) Option {
 // on. Default: the system's.
 func WithClock(clock Clock) Option {
 	return func(c *config) error {
+		if err := c.onlyIn("WithClock", inNew, inDerive); err != nil {
+			return err
+		}
 		if clock == nil {
 			return errors.New("reprise/engine: WithClock(nil): want a clock; leave the option out for the system's")
 		}
@@ -149,7 +166,29 @@ func WithClock(clock Clock) Option {
 // should fail fast should not ask for it. Ours, not on the page. Default: off.
 func WithPacing() Option {
 	return func(c *config) error {
+		if err := c.onlyIn("WithPacing", inNew, inDerive); err != nil {
+			return err
+		}
 		c.pacing = true
+		return nil
+	}
+}
+
+// WithThrottleCoalescing makes the adaptive limiter cut its rate once for a burst
+// of throttles: one that answers an attempt admitted before the last cut, and
+// that comes within window of it, tells what the cut has already answered, so it
+// is counted and does not cut again. Ours, not on the page; a matter of adaptive
+// mode alone. A window of zero or below is an error. Default: off, every throttle
+// cuts (R8.2).
+func WithThrottleCoalescing(window time.Duration) Option {
+	return func(c *config) error {
+		if err := c.onlyIn("WithThrottleCoalescing", inNew, inDerive); err != nil {
+			return err
+		}
+		if window <= 0 {
+			return fmt.Errorf("reprise/engine: WithThrottleCoalescing(%v): want a window above zero; leave the option out to cut at every throttle", window)
+		}
+		c.coalesce = window
 		return nil
 	}
 }

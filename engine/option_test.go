@@ -69,6 +69,7 @@ func TestBadOptions(t *testing.T) {
 		{engine.WithTokens(-1), "reprise/engine: WithTokens(-1): want 0 or more tokens"},
 		{engine.WithTokens(501), "reprise/engine: WithTokens(501): want 0 to the capacity, 500 tokens"},
 		{engine.WithSchedule(fastbackoff.Schedule{Max: -1}), "reprise/engine: WithSchedule("},
+		{engine.WithThrottleCoalescing(0), "reprise/engine: WithThrottleCoalescing(0s): want a window above zero"},
 		{engine.WithClassifier(nil), "reprise/engine: WithClassifier(nil)"},
 		{engine.WithSource(nil), "reprise/engine: WithSource(nil)"},
 		{engine.WithClock(nil), "reprise/engine: WithClock(nil)"},

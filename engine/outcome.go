@@ -38,7 +38,8 @@ func OutcomeOf(v classify.Verdict) Outcome {
 type Decision struct {
 	// Delay is how long to wait: before the next attempt if Reason is
 	// ReasonRetry; before returning the error if a long-polling call was
-	// refused by the quota (R7); else zero.
+	// refused by the quota (R7); what the limiter asked for if that is what did
+	// not fit before the deadline; else zero.
 	Delay time.Duration
 	// Reason is ReasonRetry, or why the call is over.
 	Reason Reason

@@ -4,6 +4,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/internal/pad"
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // Stats is an engine's state and what it has counted since it was made. First
@@ -23,6 +24,9 @@ type Stats struct {
 	Stops [reasonCount]uint64
 	// HookPanics counts the panics of observer hooks.
 	HookPanics uint64
+
+	// Limiter is the state of adaptive mode's send limiter; zero in the others.
+	Limiter ratelimit.Stats
 }
 
 // counters are the counts behind Stats. They are written when an attempt has
@@ -45,11 +49,11 @@ type counters struct {
 }
 
 // Stats returns the engine's present state and counts. A derived engine shares
-// them with the one it came from. Wait-free, reads no clock.
+// them with the one it came from. Lock-free; reads the clock in adaptive mode.
 func (e *Engine) Stats() Stats {
 	level, capacity := e.quota.Load()
 	s := Stats{
-		Mode:              e.policy.mode,
+		Mode:              e.policy.Load().mode,
 		QuotaLevel:        int(level),
 		QuotaCapacity:     int(capacity),
 		TransientRetries:  e.counts.retries[1].Load(),
@@ -60,6 +64,9 @@ func (e *Engine) Stats() Stats {
 	}
 	for reason := range s.Stops {
 		s.Stops[reason] = e.counts.stops[reason].Load()
+	}
+	if e.limiter != nil {
+		s.Limiter = e.limiter.SnapshotAt(e.policy.Load().clock.Now())
 	}
 	return s
 }

@@ -132,7 +132,7 @@ func newGate() *gate { return &gate{opened: make(chan struct{})} }
 
 func (g *gate) Now() time.Time { return time.Time{} }
 
-func (g *gate) Sleep(ctx context.Context, _ time.Duration) {
+func (g *gate) Sleep(ctx context.Context, _ time.Duration, _ <-chan struct{}) {
 	g.sleepers.Inc()
 	defer g.sleepers.Dec()
 	select {

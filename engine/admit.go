@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/reprise-go/reprise/classify"
+)
+
+// Admit asks to send the next attempt now. Zero admits it: the attempt counts as
+// sent, and what a retry has taken no longer comes back on [Call.Abandon].
+// Otherwise nothing is taken, the attempt must not be sent, and the answer is how
+// long to wait before asking again. Only adaptive mode makes anyone wait (R2.1,
+// R8.1). Lock-free, allocates nothing; reads the clock in adaptive mode, once
+// something was throttled.
+func (c *Call) Admit() time.Duration {
+	if c.flags&limited == 0 {
+		c.flags &^= granted
+		return 0
+	}
+	return c.admit(c.engine.nowNanos())
+}
+
+// AdmitAt is [Call.Admit] at the time now, which matters only in adaptive mode.
+// Reads no clock.
+func (c *Call) AdmitAt(now time.Time) time.Duration {
+	if c.flags&limited == 0 {
+		c.flags &^= granted
+		return 0
+	}
+	return c.admit(c.engine.limiter.Nanos(now))
+}
+
+func (c *Call) admit(nowNanos int64) time.Duration {
+	wait := c.engine.limiter.AcquireNanos(nowNanos)
+	if wait == 0 {
+		c.admitted(nowNanos)
+	}
+	return wait
+}
+
+func (c *Call) admitted(nowNanos int64) {
+	c.admittedNanos = nowNanos
+	c.flags &^= granted
+}
+
+// AdmitWait is [Call.Admit] with the caller's context: it waits its turn for as
+// long as the limiter says. If the Reason is ReasonRetry, send now. Any other
+// has ended the call: ReasonDeadline, at once and with the wait as Delay, if the
+// wait would not end before ctx's deadline; ReasonDeadline or ReasonCancelled if
+// ctx ended in the wait. Nothing is taken before the attempt may be sent. Outside
+// of adaptive mode it neither waits nor looks at ctx. Blocks; callers that wait
+// are served about in the order in which they came.
+func (c *Call) AdmitWait(ctx context.Context) Decision {
+	if c.flags == 0 {
+		return Decision{}
+	}
+	if c.Admit() == 0 {
+		return Decision{Reason: ReasonRetry}
+	}
+	return c.queue(ctx, classify.NonRetryable)
+}
+
+// queue waits in the limiter's line until the attempt is admitted; class is that
+// of the latest failure.
+func (c *Call) queue(ctx context.Context, class classify.Class) Decision {
+	e := c.engine
+	clock := e.policy.Load().clock
+	place := e.limiter.Wait()
+	defer place.Leave()
+	turn := place.Turn()
+	for {
+		if ctx.Err() != nil {
+			return c.unsent(class, endOf(ctx))
+		}
+		nowNanos := e.nowNanos()
+		wait, admitted := place.AdmitNanos(nowNanos)
+		if admitted {
+			c.admitted(nowNanos)
+			return Decision{Reason: ReasonRetry}
+		}
+		if deadline, ok := ctx.Deadline(); ok && wait >= deadline.Sub(clock.Now()) {
+			return Decision{Delay: wait, Reason: c.unsent(class, ReasonDeadline).Reason}
+		}
+		select {
+		case <-turn:
+			turn = nil // first in line: from now on only time can help
+		default:
+		}
+		clock.Sleep(ctx, wait, turn)
+	}
+}
+
+// unsent ends a call whose next attempt the limiter did not admit.
+func (c *Call) unsent(class classify.Class, reason Reason) Decision {
+	if c.flags&retried == 0 {
+		c.attempt = 0
+	}
+	return c.abandon(class, reason)
+}
+
+// FailWait is [Call.Fail] with the caller's context: it obeys the context's
+// deadline and cancellation, waits the delay, and admits the next attempt. If
+// the Reason is ReasonRetry, send again now; any other has ended the call and
+// nothing is left to wait for. Blocks for the delay, and no longer than ctx
+// lives; allocates at most a timer and, in adaptive mode, a place in line.
+func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
+	if c.flags == 0 {
+		return Decision{}
+	}
+	if ctx.Err() != nil && (o.Class != classify.NonRetryable || o.Cancelled) {
+		if c.flags&limited != 0 && o.Class == classify.Throttling {
+			c.engine.heardNow(true, c.admittedNanos) // a throttle is the server's, whoever listens
+		}
+		return c.abandon(o.Class, endOf(ctx))
+	}
+	if deadline, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || deadline.Before(o.Deadline)) {
+		o.Deadline = deadline
+	}
+	d := c.Fail(o)
+	if d.Delay > 0 {
+		c.engine.policy.Load().clock.Sleep(ctx, d.Delay, nil)
+	}
+	if d.Reason != ReasonRetry {
+		return Decision{Reason: d.Reason}
+	}
+	if ctx.Err() != nil {
+		return c.abandon(o.Class, endOf(ctx))
+	}
+	if c.Admit() != 0 {
+		if admission := c.queue(ctx, o.Class); admission.Reason != ReasonRetry {
+			return admission
+		}
+	}
+	return d
+}
+
+// endOf says whether a context that is done ran out of time or was cancelled.
+func endOf(ctx context.Context) Reason {
+	if ctx.Err() == context.DeadlineExceeded {
+		return ReasonDeadline
+	}
+	return ReasonCancelled
+}
+
+// nowNanos is the limiter's present.
+func (e *Engine) nowNanos() int64 {
+	if p := e.policy.Load(); !p.system {
+		return e.limiter.Nanos(p.clock.Now())
+	}
+	return e.limiter.Now()
+}
+
+// heardNow tells the limiter of a response that has come now (R2.2, R8.2).
+func (e *Engine) heardNow(throttled bool, admittedNanos int64) {
+	if p := e.policy.Load(); p.system && (!throttled || p.coalesce == 0) {
+		e.limiter.Update(throttled)
+		return
+	}
+	e.heard(e.nowNanos(), throttled, admittedNanos)
+}
+
+// heard tells the limiter of a response.
+func (e *Engine) heard(nowNanos int64, throttled bool, admittedNanos int64) {
+	if window := e.policy.Load().coalesce; throttled && window > 0 {
+		e.limiter.ThrottleNanos(nowNanos, admittedNanos, window)
+		return
+	}
+	e.limiter.UpdateNanos(nowNanos, throttled)
+}
