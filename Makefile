@@ -59,9 +59,10 @@ checks: lint vectors demo-check ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
 	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
 
-demo-check: bin/reprise bin/tools ## a short demo whose report must add up
+demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report must show the quota drain and come back
 	bin/reprise drive --calls $(CALLS) --json >bin/demo.json
-	bin/jsoncheck bin/demo.json calls=$(CALLS)
+	bin/jsoncheck bin/demo.json calls=$(CALLS) 'attempts>calls' 'successes>0' 'retries.total>0' 'stops.total>0' \
+		'quota.lowest<14' 'quota.last>quota.lowest'
 
 bin/reprise:
 	go build -C cmd/reprise -o $(CURDIR)/bin/reprise .
