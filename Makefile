@@ -44,7 +44,7 @@ vectors: bin/reprise ## replay the published cases; compare our copy with the or
 	bin/reprise replay $(VECTORS)/standard.json $(VECTORS)/retry_after.json
 
 lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is vetted for other systems too
-	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
+	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
 	$(call each,go mod tidy -diff)
 	$(call each,go vet ./...)
 	$(call each,$(CURDIR)/bin/staticcheck ./...)
