@@ -44,14 +44,12 @@ vectors: bin/reprise ## replay the published cases; compare our copy with the or
 	bin/reprise replay $(VECTORS)/standard.json $(VECTORS)/retry_after.json
 
 lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is vetted for other systems too
-	@files=$$(gofmt -l .); test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
+	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
 	$(call each,go mod tidy -diff)
 	$(call each,go vet ./...)
 	$(call each,$(CURDIR)/bin/staticcheck ./...)
-	GOARCH=386 go vet ./...
-	GOARCH=arm64 go vet ./...
-	GOOS=windows go vet ./...
-	GOOS=darwin go vet ./...
+	GOOS=windows GOARCH=386 go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
 
 ci: test checks ## all that must hold before a change goes in
 
@@ -59,9 +57,10 @@ checks: lint vectors demo-check ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
 	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
 
-demo-check: bin/reprise bin/tools ## a short demo whose report must add up
+demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report must show the quota drain and come back
 	bin/reprise drive --calls $(CALLS) --json >bin/demo.json
-	bin/jsoncheck bin/demo.json calls=$(CALLS)
+	bin/jsoncheck bin/demo.json calls=$(CALLS) 'attempts>calls' 'successes>0' 'retries.total>0' 'stops.total>0' \
+		'quota.lowest<14' 'quota.last>quota.lowest'
 
 bin/reprise:
 	go build -C cmd/reprise -o $(CURDIR)/bin/reprise .

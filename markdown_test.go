@@ -1,6 +1,7 @@
 package reprise_test
 
 import (
+	"go/doc"
 	"go/format"
 	"os"
 	"os/exec"
@@ -36,22 +37,21 @@ func programs(text string) (found []string) {
 	return found
 }
 
-// The first program that a newcomer copies must compile as it stands, in a module of their own.
+// The first program that a newcomer copies must compile as it stands, in a module of their own, and print what it says.
 func TestPrograms(t *testing.T) {
 	assert.NotEmpty(t, programs(read(t, "README.md")), "README.md shows no program")
 	for _, name := range markdown(t) {
 		for _, program := range programs(read(t, name)) {
-			formatted, err := format.Source([]byte(program))
-			if assert.NoError(t, err, name) {
-				assert.Equal(t, string(formatted), program, "%s: its program is not gofmt-clean", name)
-				assert.Empty(t, vet(t, program), "%s: its program", name)
+			for _, fault := range programFaults(t, program) {
+				t.Errorf("%s: its program: %s", name, fault)
 			}
 		}
 	}
 }
 
-// vet compiles and vets a program that imports this checkout; it returns what the toolchain found.
-func vet(t *testing.T, program string) string {
+// programFaults formats, compiles and vets a program that imports this checkout. If its main ends in an "Output:" comment
+// as examples do, the program is run and must print that.
+func programFaults(t *testing.T, program string) (faults []string) {
 	t.Helper()
 	checkout, err := filepath.Abs(".")
 	require.NoError(t, err)
@@ -63,21 +63,46 @@ func vet(t *testing.T, program string) string {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	vet := exec.Command("go", "vet", "-mod=mod", ".")
-	vet.Dir = dir
-	out, err := vet.CombinedOutput()
-	if err != nil {
-		return string(out) + err.Error()
+	run := func(args ...string) string {
+		command := exec.Command("go", args...)
+		command.Dir = dir
+		out, err := command.CombinedOutput()
+		if err != nil {
+			faults = append(faults, err.Error()+": "+string(out))
+		}
+		return string(out)
 	}
-	return ""
+	if formatted, err := format.Source([]byte(program)); err != nil || string(formatted) != program {
+		faults = append(faults, "is not gofmt-clean")
+	}
+	if run("vet", "-mod=mod", "."); faults != nil {
+		return faults
+	}
+	asExample := parse(t, "main.go", strings.Replace(program, "func main()", "func Example()", 1))
+	for _, example := range doc.Examples(asExample.ast) {
+		if !example.EmptyOutput && example.Output == "" {
+			continue
+		}
+		if printed := run("run", "-mod=mod", "."); strings.TrimSpace(printed) != strings.TrimSpace(example.Output) {
+			faults = append(faults, "printed "+printed+"and not "+example.Output)
+		}
+	}
+	return faults
 }
 
 func TestProgramsBreak(t *testing.T) {
-	const good = "package main\n\nimport _ \"" + module + "/atomicbucket\"\n\nfunc main() {}\n"
+	const good = "package main\n\nimport _ \"" + module + "/atomicbucket\"\n\nfunc main() {\n\tprintln(1)\n\t// Output: 1\n}\n"
 	assert.Len(t, programs("```go\n"+good+"```\n```go\nfunc part() {}\n```\n```\npackage main\n```\n"), 1)
-	assert.Empty(t, vet(t, good))
-	assert.Contains(t, vet(t, strings.ReplaceAll(good, "{}", "{ missing() }")), "undefined: missing")
-	assert.Contains(t, vet(t, strings.ReplaceAll(good, "atomicbucket", "gone")), "gone")
+	assert.Empty(t, programFaults(t, good))
+	for edit, fault := range map[[2]string]string{
+		{"println(1)", "missing()"}:   "undefined: missing",
+		{"atomicbucket", "gone"}:      "/gone",
+		{"println(1)", "println( 1)"}: "not gofmt-clean",
+		{"println(1)", "println(2)"}:  "printed 2",
+		{"println(1)", "panic(1)"}:    "panic: 1",
+	} {
+		assert.Contains(t, strings.Join(programFaults(t, strings.ReplaceAll(good, edit[0], edit[1])), "\n"), fault)
+	}
 }
 
 // A link to a file of the checkout leads to a file, a quoted make command to a target.
