@@ -14,20 +14,6 @@ import (
 	"github.com/reprise-go/reprise/classify"
 )
 
-type apiError struct {
-	code   string
-	status int
-}
-
-func (e *apiError) Error() string       { panic("Error was called") }
-func (e *apiError) ErrorCode() string   { return e.code }
-func (e *apiError) HTTPStatusCode() int { return e.status }
-
-type wrapped struct{ err error }
-
-func (w *wrapped) Error() string { panic("Error was called") }
-func (w *wrapped) Unwrap() error { return w.err }
-
 var benchErrors = []struct {
 	name string
 	err  error
@@ -41,7 +27,7 @@ var benchErrors = []struct {
 	{"url_deadline", &url.Error{Op: "Get", Err: context.DeadlineExceeded}},
 	{"plain", errors.New("x")},
 	{"joined2", errors.Join(io.EOF, errors.New("x"))},
-	{"wrapped5", &wrapped{&wrapped{&wrapped{&wrapped{&wrapped{io.EOF}}}}}},
+	{"wrapped5", &wrapError{&wrapError{&wrapError{&wrapError{&wrapError{io.EOF}}}}}},
 }
 
 func BenchmarkError(b *testing.B) {

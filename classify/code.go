@@ -11,8 +11,8 @@ func NormalizeCode(code string) string {
 	if i := strings.IndexByte(code, ':'); i >= 0 {
 		code = code[:i]
 	}
-	if i := strings.LastIndexByte(code, '#'); i >= 0 {
-		code = code[i+1:]
+	if strings.IndexByte(code, '#') >= 0 {
+		code = code[strings.LastIndexByte(code, '#')+1:] // the quick search first: most codes have none
 	}
 	return strings.TrimSpace(code)
 }
