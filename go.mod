@@ -6,6 +6,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/valyala/fastrand v1.1.0
 	go.uber.org/atomic v1.12.0
+	gopkg.in/ini.v1 v1.68.0
 )
 
 require (
