@@ -44,10 +44,11 @@
 //
 // # The file
 //
-// Its syntax is read by gopkg.in/ini.v1, behind two rules of our own (see the
-// type lines): an indented line belongs to the setting above it, so neither the
-// nested blocks of AWS ("s3 =") nor continued values can pass for a setting of
-// ours; and "#" or ";" starts a comment only after a blank. Names of settings
+// Its syntax is read by gopkg.in/ini.v1, behind a reader (the type lines) that
+// ends what INI and AWS understand differently. An indented line belongs to the
+// setting above it, so neither the nested blocks of AWS ("s3 =") nor continued
+// values can pass for a setting of ours. "#" or ";" starts a comment at the start
+// of a line or after a blank. A value ends with its line. Names of settings
 // match in any case, names of profiles exactly. The last of several equal names
 // counts, and sections of one name are one section. [profile default] replaces
 // [default] as a whole; [NAME] without the word profile, [sso-session NAME] and
@@ -73,7 +74,9 @@
 //
 // # Not promised
 //
-// The credentials file and AWS_DEFAULT_PROFILE are not read. Nothing is cached
-// and nothing is watched: each Load reads once, and knows nothing of the last.
+// The credentials file and AWS_DEFAULT_PROFILE are not read; a profile that only
+// the credentials file holds is [ErrNoProfile] here, which a caller may let
+// pass. Nothing is cached and nothing is watched: each Load reads once, and
+// knows nothing of the last.
 // The package reads no clock and opens no connection.
 package settings

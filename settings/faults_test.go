@@ -47,6 +47,13 @@ func TestFault38PrintedDefaultsAreTheEngines(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, s.String(), fmt.Sprintf("max_attempts = %d (default; DynamoDB %d)", e.MaxAttempts(), dynamo.MaxAttempts()))
 	assert.Contains(t, s.String(), fmt.Sprintf("retry_mode = %v (default)", e.Mode()))
+
+	s, err = settings.Load(environment("AWS_RETRY_MODE=legacy").opts())
+	require.NoError(t, err)
+	legacy, err := engine.New(s.Options()...)
+	require.NoError(t, err)
+	assert.Equal(t, engine.Legacy, legacy.Mode())
+	assert.Contains(t, s.String(), fmt.Sprintf("max_attempts = %d (default of legacy mode)", legacy.MaxAttempts()))
 }
 
 // 124: two settings conflict and a valid configuration is refused.

@@ -40,19 +40,17 @@ func readFile(files fs.StatFS, name string) ([]byte, error) {
 	if err := acceptable(info); err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1)) // what Stat said of the size need not last
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	switch {
 	case err != nil:
 		return nil, reason(err)
 	case len(data) > maxFileBytes:
-		return nil, errTooLarge
+		return nil, fmt.Errorf("it is larger than %d bytes: want a config file", maxFileBytes)
 	case bytes.IndexByte(data, 0) >= 0:
 		return nil, errors.New("it holds NUL bytes: want text in UTF-8, not UTF-16 or a binary file")
 	}
 	return data, nil
 }
-
-var errTooLarge = fmt.Errorf("it is larger than %d bytes: want a config file", maxFileBytes)
 
 func acceptable(info fs.FileInfo) error {
 	switch {
@@ -60,8 +58,6 @@ func acceptable(info fs.FileInfo) error {
 		return errors.New("it is a directory: want a regular file")
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("it is no regular file (mode %v): want one", info.Mode())
-	case info.Size() > maxFileBytes:
-		return errTooLarge
 	}
 	return nil
 }

@@ -32,10 +32,9 @@ func FuzzFile(f *testing.F) {
 			assert.Contains(t, []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy}, said.Value)
 			assert.Positive(t, said.Source.Line)
 		}
-		if s.Mode.Value() == engine.Standard {
-			_, err := engine.New(s.Options()...)
-			require.NoError(t, err)
-		}
+		e, err := engine.New(s.Options()...)
+		require.NoError(t, err)
+		require.Equal(t, s.Mode.Value(), e.Mode())
 	})
 }
 

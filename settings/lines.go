@@ -4,7 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
+	"unicode"
 )
+
+// mark stands before a value that starts with a quote only the INI reader
+// knows. A file that holds one is refused, so it cannot be the value's own.
+const mark = "\x00"
 
 // lines hands a config file to the INI reader a line at a time, so that it can
 // say at which one the reader stopped. Before each line it puts the line's
@@ -16,6 +22,9 @@ import (
 //     out: the settings we look for have no such lines. Sections that are
 //     indented as a whole are read, as AWS's CLI does.
 //   - A tab is a blank, and a lone CR ends a line.
+//   - A quote that the reader would follow over any number of lines (one
+//     backquote, three double quotes) gets a mark before it, so that it is a
+//     character like others; a name in quotes is none of ours and left out.
 type lines struct {
 	rest   []byte
 	number int  // of the last line handed on, from 1
@@ -48,7 +57,7 @@ func (l *lines) next() bool {
 		var line []byte
 		line, l.rest, _ = bytes.Cut(l.rest, []byte("\n"))
 		l.number++
-		text := bytes.TrimLeft(line, " ")
+		text := bytes.TrimLeftFunc(line, unicode.IsSpace)
 		if len(text) == 0 || text[0] == '#' || text[0] == ';' {
 			continue
 		}
@@ -58,8 +67,30 @@ func (l *lines) next() bool {
 		}
 		l.header = text[0] == '['
 		l.indent, l.inside = indent, !l.header
-		fmt.Fprintf(&l.out, "#%d\n%s\n", l.number, text)
+		if text[0] == '"' || text[0] == '`' {
+			continue
+		}
+		fmt.Fprintf(&l.out, "#%d\n%s\n", l.number, marked(text))
 		return true
 	}
 	return false
+}
+
+// fault says why the INI reader stopped where it did, in words of our own: its
+// error repeats the line, which may be a secret.
+func (l *lines) fault() error {
+	if l.header {
+		return fmt.Errorf("line %d: want [SECTION]", l.number)
+	}
+	return fmt.Errorf("line %d: want NAME = VALUE", l.number)
+}
+
+// marked puts the mark before a value that needs one.
+func marked(text []byte) []byte {
+	start := bytes.IndexAny(text, "=:") + 1
+	value := bytes.TrimSpace(text[start:])
+	if start == 0 || !bytes.HasPrefix(value, []byte("`")) && !bytes.HasPrefix(value, []byte(`"""`)) {
+		return text
+	}
+	return slices.Concat(text[:start], []byte(mark), value)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gopkg.in/ini.v1"
 
 	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/settings"
@@ -154,6 +155,7 @@ var loads = []struct {
 	{"R1.2 the last of two counts", config("[default]\nmax_attempts = 4\nmax_attempts = 5\n"), "- 5@default:3"},
 	{"R1.2 though the first is bad", config("[default]\nmax_attempts = x\nmax_attempts = 5\n"), "- 5@default:3"},
 	{"R1.2 sections of one name are one", config("[default]\nmax_attempts = 4\nretry_mode = legacy\n[profile p]\n[default ]\nmax_attempts = 5"), "legacy@default:3 5@default:6"},
+	{"R1.2 and the last counts, however they are spelt", config("[default]\nmax_attempts = 4\n[default ]\nmax_attempts = 5\n[default]\nmax_attempts = 6"), "- 6@default:6"},
 	{"R1.2 a backslash at the end joins nothing", config("[default]\nca_bundle = C:\\certs\\\nmax_attempts = 4"), "- 4@default:3"},
 	{"R1.2 nothing is interpolated", config("[default]\nn = 4\nmax_attempts = %(n)s"), `error: max_attempts = "%(n)s"`},
 	{"R1.2 settings before any section belong to none", config("max_attempts = 4\n[default]\n"), "- -"},
@@ -165,8 +167,9 @@ var loads = []struct {
 	{"R1.2 a value without a name", config("[default]\n= 4\n"), "error: line 2: want NAME = VALUE"},
 	{"R1.2 a header that does not end", config("\n[default\nmax_attempts = 4"), "error: line 2: want [SECTION]"},
 	{"R1.2 a header without a name", config("[]\nmax_attempts = 4"), "error: line 1: want [SECTION]"},
-	{"R1.2 a quote over several lines would swallow settings", config("[default]\na = `b\nmax_attempts = 4\nc = `d"), "error: line 2: a quote (` or \"\"\") is closed on a later line"},
-	{"R1.2 or all that follow", config("[default]\na = `b\nmax_attempts = 4"), "error: or before: a quote is opened and not closed"},
+	{"R1.2 a lone quote swallows nothing", config("[default]\na = `b\nc: \"\"\"d\n\"e = f\nmax_attempts = 4\ng = `h"), "- 4@default:5"},
+	{"R1.3 and no quotes but AWS's are dropped", config("[default]\nmax_attempts = `4`\nretry_mode: \"\"\"legacy\"\"\" # c"), "error: max_attempts = \"`4`\" (/h/.aws/config:2 | retry_mode = \"\\\"\\\"\\\"legacy\\\"\\\"\\\"\" (/h/.aws/config:3"},
+	{"R1.2 nor is a name in quotes the setting", config("[default]\n\"max_attempts\" = 4\n  retry_mode = legacy\n`retry_mode` = legacy"), "- -"},
 
 	// Files and profiles that are not there.
 	{"R1.2 AWS_CONFIG_FILE names no file", environment("AWS_CONFIG_FILE=/etc/none", "AWS_MAX_ATTEMPTS=5"), "- 5@AWS_MAX_ATTEMPTS"},
@@ -200,6 +203,17 @@ func TestLoad(t *testing.T) {
 			assert.Empty(t, s.Options())
 		})
 	}
+}
+
+// The INI reader's name for what stands before any header is a variable that
+// anybody may change. It must not turn that into a profile.
+func TestNoProfileBeforeHeaders(t *testing.T) {
+	name := ini.DefaultSection
+	t.Cleanup(func() { ini.DefaultSection = name })
+	ini.DefaultSection = "default"
+	s, err := settings.Load(config("max_attempts = 4\n[profile p]\n").opts())
+	require.NoError(t, err)
+	assert.Equal(t, "- -", short(s))
 }
 
 // An option in code is before AWS_PROFILE and AWS_CONFIG_FILE (R1.2).

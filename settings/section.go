@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -39,14 +38,14 @@ func (p profiles) find(name string) (section, bool) {
 	return section{entries: p.bare[name]}, p.bare[name] != nil
 }
 
-// syntax makes the INI reader understand what AWS's tools do. Equal names are
-// told apart by section, so that it is ours to say which sections are equal.
+// syntax makes the INI reader understand what AWS's tools do. Sections of one
+// name stay apart, for which names are one is ours to say, and then the last of
+// all counts.
 var syntax = ini.LoadOptions{
 	AllowNonUniqueSections:   true,
 	InsensitiveKeys:          true,
 	IgnoreContinuation:       true, // a value may end in a backslash
 	SpaceBeforeInlineComment: true, // and hold a "#"
-	ChildSectionDelimiter:    "\n", // [profile a.b] inherits nothing from [profile a]
 }
 
 // parseProfiles reads a config file.
@@ -54,20 +53,13 @@ func parseProfiles(data []byte) (profiles, error) {
 	source := newLines(data)
 	file, err := ini.LoadSources(syntax, source)
 	if err != nil {
-		return profiles{}, syntaxError(err, source)
+		return profiles{}, source.fault()
 	}
 	found := profiles{make(map[string]map[string]entry), make(map[string]map[string]entry)}
-	for i, from := range file.Sections() {
-		entries := make(map[string]entry)
-		if i > 0 { // the first holds what stands before any header, which AWS's tools ignore
-			entries = found.section(from.Name())
-		}
+	for _, from := range file.Sections()[1:] { // the first holds what stands before any header, which AWS's tools ignore
+		entries := found.section(from.Name())
 		for _, key := range from.Keys() {
-			line := lineOf(key)
-			if strings.Contains(key.Value(), "\n") {
-				return profiles{}, fmt.Errorf("line %d: a quote (` or \"\"\") is closed on a later line: want it on the same one", line)
-			}
-			entries[key.Name()] = entry{key.Value(), line}
+			entries[key.Name()] = entry{strings.TrimPrefix(key.Value(), mark), lineOf(key)}
 		}
 	}
 	return found, nil
@@ -105,17 +97,4 @@ func unquote(name string) string {
 		return name[1 : n-1]
 	}
 	return name
-}
-
-// syntaxError says where the INI reader stopped and why, in words of our own:
-// its own hold the line.
-func syntaxError(err error, at *lines) error {
-	switch {
-	case ini.IsErrDelimiterNotFound(err), ini.IsErrEmptyKeyName(err):
-		return fmt.Errorf("line %d: want NAME = VALUE", at.number)
-	case at.header:
-		return fmt.Errorf("line %d: want [SECTION]", at.number)
-	default:
-		return fmt.Errorf("line %d, or before: a quote is opened and not closed", at.number)
-	}
 }

@@ -83,8 +83,9 @@ func (s *Settings) nothing(why string) (section, error) {
 
 // Options returns what was said as options for [engine.New]: WithMode and
 // WithMaxAttempts, each only if somebody said it, so that a service's defaults
-// stay alive. Options that come after them win (R1.2). The mode is shared by
-// derived engines, so these are not for [engine.Engine.Derive].
+// stay alive. Options that come after them win (R1.2). The mode is for the
+// engine's life, so after a new Load give [engine.Engine.Reconfigure] the
+// attempts alone.
 func (s Settings) Options() []engine.Option {
 	var options []engine.Option
 	if s.Mode.Set() {
