@@ -108,6 +108,8 @@ func (x *exam) visit(err error, neverSent bool) {
 // visitOther examines an error whose type visit does not name. It returns the
 // one error that err wraps, if there is one; ended says that it wrapped several
 // and that all of them have been visited.
+//
+//lint:ignore ST1008 next is the error to visit, not a failure of the visit
 func (x *exam) visitOther(err error, neverSent bool) (next error, proof bool, ended bool) {
 	t := traitsOf(err)
 	if t&mayBeSentinel != 0 {
