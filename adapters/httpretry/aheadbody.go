@@ -78,11 +78,12 @@ func (b *aheadBody) fill() {
 // start returns what has been read ahead.
 func (b *aheadBody) start() []byte { return b.buffer[:b.filled.Load()] }
 
-// ended reports whether the source was read to its end.
-func (b *aheadBody) ended() bool {
+// more reports whether a reader would find more of the source without having to
+// wait for a server that has just kept us waiting.
+func (b *aheadBody) more() bool {
 	select {
 	case <-b.stopped:
-		return b.failed != nil
+		return b.failed == nil
 	default:
 		return false
 	}
@@ -124,7 +125,7 @@ func (b *aheadBody) Close() error {
 func discard(ctx context.Context, resp *http.Response) {
 	body := bodyOf(resp)
 	ahead, _ := body.(*aheadBody)
-	if body != http.NoBody && resp.ContentLength <= drainLimit && (ahead == nil || !ahead.ended()) {
+	if body != http.NoBody && resp.ContentLength <= drainLimit && (ahead == nil || ahead.more()) {
 		ctx, cancel := context.WithTimeout(ctx, bodyPatience)
 		defer cancel()
 		drained := make(chan struct{})

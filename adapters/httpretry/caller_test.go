@@ -168,6 +168,7 @@ func TestRequestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
 		req := get(t, t.Context())
+		//lint:ignore SA1019 that is what is tested
 		req.Cancel = stop
 		time.AfterFunc(20*ms, func() { close(stop) })
 		e := newEngine(t)

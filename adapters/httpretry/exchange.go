@@ -109,6 +109,7 @@ func (x *exchange) decide(ctx context.Context, c *engine.Call, o engine.Outcome,
 // done too when the request's Cancel channel is closed, which http.Client still
 // uses for its Timeout.
 func (x *exchange) waiting() (ctx context.Context, stop func()) {
+	//lint:ignore SA1019 deprecated, but http.Client sets it
 	cancelled := x.req.Cancel
 	if cancelled == nil {
 		return x.ctx, func() {}
