@@ -99,12 +99,20 @@ func (c *Call) unsent(class classify.Class, reason Reason) Decision {
 	return c.abandon(class, reason)
 }
 
-// FailWait is [Call.Fail] with the caller's context: it obeys the context's
-// deadline and cancellation, waits the delay, and admits the next attempt. If
-// the Reason is ReasonRetry, send again now; any other has ended the call and
-// nothing is left to wait for. Blocks for the delay, and no longer than ctx
-// lives; allocates at most a timer and, in adaptive mode, a place in line.
+// FailWait is [Call.FailIn] followed by [Call.Wait]: it decides, waits, and
+// admits the next attempt. If the Reason is ReasonRetry, send again now; any
+// other has ended the call and nothing is left to wait for. Blocks for the
+// delay, and no longer than ctx lives; allocates at most a timer and, in
+// adaptive mode, a place in line.
 func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
+	return c.Wait(ctx, o, c.FailIn(ctx, o))
+}
+
+// FailIn is [Call.Fail] under the caller's context: it obeys the context's
+// deadline and cancellation, and waits for nothing. Between it and [Call.Wait]
+// is the place to let go of what the failed attempt still holds. Reads the
+// clock only if there is a deadline, and in adaptive mode; allocates nothing.
+func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 	if c.flags == 0 {
 		return Decision{}
 	}
@@ -117,12 +125,26 @@ func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
 	if deadline, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || deadline.Before(o.Deadline)) {
 		o.Deadline = deadline
 	}
-	d := c.Fail(o)
+	return c.Fail(o)
+}
+
+// Wait waits for the delay of d, which FailIn or Fail has just decided about o,
+// and admits the next attempt, if there is one. If the Reason it returns is
+// ReasonRetry, send again now; any other has ended the call, and is ready for
+// [Call.Wrap]. Blocks for the delay, and no longer than ctx lives; allocates as
+// [Call.FailWait].
+func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
+	if c.engine == nil {
+		return Decision{}
+	}
 	if d.Delay > 0 {
 		c.engine.policy.Load().clock.Sleep(ctx, d.Delay, nil)
 	}
 	if d.Reason != ReasonRetry {
 		return Decision{Reason: d.Reason}
+	}
+	if c.flags&granted == 0 {
+		return Decision{}
 	}
 	if ctx.Err() != nil {
 		return c.abandon(o.Class, endOf(ctx))

@@ -136,6 +136,9 @@ var legacySchedule = fastbackoff.Schedule{Transient: time.Second, Throttling: ti
 // isDynamoDB reports whether a service id, however spelt, has DynamoDB's preset
 // (R1.1, R4.1).
 func isDynamoDB(service string) bool {
-	id := strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(service))
+	id := unspelt.Replace(strings.ToLower(service))
 	return id == "dynamodb" || id == "dynamodbstreams"
 }
+
+// unspelt takes out what service ids are spelt with or without.
+var unspelt = strings.NewReplacer(" ", "", "-", "", "_", "")

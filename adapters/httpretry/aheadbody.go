@@ -1,0 +1,142 @@
+package httpretry
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// peekLimit is how much of a failed response's body is read to find the
+	// error code in it, in bytes.
+	peekLimit = 8 << 10
+	// drainLimit is how much of a body that nobody will read is read all the
+	// same, to get its connection back.
+	drainLimit = 64 << 10
+	// bodyPatience is how long each of the two may take; what came until then
+	// counts.
+	bodyPatience = time.Second
+)
+
+// aheadBody is the body of a failed response whose beginning has been read
+// ahead by a goroutine of its own, so that a server which sends slowly delays
+// nobody for longer than bodyPatience. To its reader it is the body, byte for
+// byte, and ends as that ended.
+type aheadBody struct {
+	source io.ReadCloser
+	buffer []byte
+
+	// filled is how many bytes of buffer there are. Written by fill alone, and
+	// it only grows; a reader that sees it sees the bytes below it.
+	filled  atomic.Int64
+	enough  atomic.Bool   // fill is to stop at its next step
+	stopped chan struct{} // closed when fill has stopped
+	failed  error         // what the source ended with; after stopped
+	closed  atomic.Bool
+
+	off int // bytes that the reader has taken
+}
+
+// readAhead starts to read source, and returns when limit bytes of it are
+// there, or all of it, or ctx or the patience is at an end.
+func readAhead(ctx context.Context, source io.ReadCloser, limit int) *aheadBody {
+	b := &aheadBody{source: source, buffer: make([]byte, limit), stopped: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
+	defer cancel()
+	go b.fill()
+	select {
+	case <-b.stopped:
+	case <-ctx.Done():
+		b.enough.Store(true)
+	}
+	return b
+}
+
+// maxIdleReads is how often a source may return nothing before it counts as
+// stuck.
+const maxIdleReads = 100
+
+func (b *aheadBody) fill() {
+	defer close(b.stopped)
+	idle := 0
+	for n := 0; n < len(b.buffer) && idle < maxIdleReads && !b.enough.Load(); {
+		m, err := b.source.Read(b.buffer[n:])
+		n += m
+		b.filled.Store(int64(n))
+		if err != nil {
+			b.failed = err
+			return
+		}
+		if idle++; m > 0 {
+			idle = 0
+		}
+	}
+}
+
+// start returns what has been read ahead.
+func (b *aheadBody) start() []byte { return b.buffer[:b.filled.Load()] }
+
+// more reports whether a reader would find more of the source without having to
+// wait for a server that has just kept us waiting.
+func (b *aheadBody) more() bool {
+	select {
+	case <-b.stopped:
+		return b.failed == nil
+	default:
+		return false
+	}
+}
+
+func (b *aheadBody) Read(p []byte) (int, error) {
+	if b.closed.Load() {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if n := b.take(p); n > 0 {
+		return n, nil
+	}
+	<-b.stopped // fill may be in its last Read, as the reader now would be
+	if n := b.take(p); n > 0 {
+		return n, nil
+	}
+	if b.failed != nil {
+		return 0, b.failed
+	}
+	return b.source.Read(p)
+}
+
+func (b *aheadBody) take(p []byte) int {
+	n := copy(p, b.start()[b.off:])
+	b.off += n
+	return n
+}
+
+func (b *aheadBody) Close() error {
+	b.closed.Store(true)
+	return b.source.Close()
+}
+
+// discard reads what is left of a response that nobody will read, within
+// bounds, so that its connection can be used again, and closes it.
+func discard(ctx context.Context, resp *http.Response) {
+	body := bodyOf(resp)
+	ahead, _ := body.(*aheadBody)
+	if body != http.NoBody && resp.ContentLength <= drainLimit && (ahead == nil || ahead.more()) {
+		ctx, cancel := context.WithTimeout(ctx, bodyPatience)
+		defer cancel()
+		drained := make(chan struct{})
+		go func() {
+			_, _ = io.CopyN(io.Discard, body, drainLimit)
+			close(drained)
+		}()
+		select {
+		case <-drained:
+		case <-ctx.Done():
+		}
+	}
+	_ = body.Close()
+}

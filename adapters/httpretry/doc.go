@@ -1,0 +1,75 @@
+// Package httpretry is the retry engine as an [http.RoundTripper]: code that
+// uses net/http gets retries by a change of its client's transport.
+//
+//	e, err := engine.New()
+//	client := httpretry.Client(e)
+//
+// One engine serves one client (R6.2); transports that share an engine share
+// its quota. Each attempt is classified, paid for and delayed by [engine.Call],
+// so the same failure has the same class, cost, delay and reason here as in
+// [engine.Do].
+//
+// # What comes back
+//
+// A response, whatever its status, if the last attempt got one and the caller
+// still waits: a gateway can pass the server's own 503 through, its body whole.
+// [ResultOf] says how many attempts there were and why there was no further
+// one; the engine's Observer sees the same. An error if there is no response:
+// the base's own, untouched, if the first attempt's was not retryable, else an
+// [*engine.Error] that says why the call ended and holds the base's. Where the
+// caller's context ends while a retry is waited for, the failed response is gone
+// by then; the *engine.Error holds a [*ResponseError] in its place.
+//
+// A status below 400 is a success, unless the classifier's overrides say
+// otherwise; redirects are for the http.Client above to follow, 101 Switching
+// Protocols comes back as it is, and CONNECT is passed on without a look.
+//
+// # What is sent twice
+//
+// GET, HEAD, OPTIONS, TRACE, PUT and DELETE; requests with a header
+// Idempotency-Key or X-Idempotency-Key (an empty list under that name counts,
+// and is not sent); a failure that proves that the server never saw the request,
+// whatever the method; with [WithAnyMethod], everything. What else fails ends as
+// engine.ReasonNotReplayable with no tokens taken (R2.1).
+//
+// A body is sent again through the request's GetBody, which http.NewRequest sets
+// for the usual readers. Any other body is kept while it is sent, up to
+// [WithBodyLimit]; a longer one is sent whole, but once. Nothing is read before
+// the base reads it, so a body that is still being produced streams as before.
+//
+// net/http's transport sends a request again by itself when a connection that it
+// kept alive turns out to be dead and nothing of the request was written, or,
+// for GET, HEAD, OPTIONS, TRACE and requests with an idempotency key, nothing of
+// an answer came. That mends its own guess that the connection was alive and is
+// no attempt: it is not counted and costs no tokens. A fresh connection is never
+// tried twice, so an attempt is sent at most once to a server that is down.
+//
+// # What is read of a failed response
+//
+// The error code, for R3.1 and R3.2: from the header x-amzn-errortype, else from
+// the first 8 KiB of a body that is JSON ("__type", "code" or "Code" of the
+// outermost object) or XML (Error/Code, ErrorResponse/Error/Code,
+// Response/Errors/Error/Code), that has no Content-Encoding left, and whose
+// status is 400 or above. That takes 1 s at the most, after which what has come
+// until then counts; the body is handed on byte for byte, with the error it ends
+// with. Of a response that is retried, up to 64 KiB more are read within another
+// second, so that its connection is used again; then it is closed. That happens
+// before the delay, in which no connection is held.
+//
+// The delay that a response asks for, from x-amz-retry-after and, with
+// [WithStandardRetryAfter], Retry-After (R5).
+//
+// # Time
+//
+// The request's context bounds the call, delays included: a delay that would not
+// end before its deadline is not begun, and the last response comes back at once
+// (R3.6). http.Client's Timeout is such a deadline. [WithAttemptTimeout] bounds
+// each attempt up to the headers of its response. Nothing bounds the reading of
+// the response that is returned, but the context.
+//
+// # Not promised
+//
+// A retry after the headers of a success have been returned: if its body is cut,
+// the reader sees it. Callers who read the body inside [engine.Do] get that too.
+// Clock skew (R3.10): requests are signed above this package.
+package httpretry

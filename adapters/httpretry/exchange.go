@@ -1,0 +1,146 @@
+package httpretry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/engine"
+)
+
+// exchange is one call: the caller's request and what its attempts share. It
+// lives on RoundTrip's stack.
+type exchange struct {
+	t    *Transport
+	req  *http.Request   // the caller's, never written to
+	ctx  context.Context // of req
+	kept *keptBody       // the body, where it has no GetBody; else nil
+	next io.ReadCloser   // the next attempt's body, where it has one
+	id   string          // amz-sdk-invocation-id, once there is one
+}
+
+// open looks at the body before the first attempt.
+func (x *exchange) open() {
+	if hasBody(x.req) && x.req.GetBody == nil {
+		x.kept = keep(x.req, x.t.bodyLimit)
+	}
+}
+
+// close ends the call as far as its body is concerned. failed says that no
+// attempt is under way any more; else the base still owns the last one's body.
+func (x *exchange) close(failed bool) {
+	if x.next != nil {
+		_ = x.next.Close()
+	}
+	if x.kept != nil {
+		x.kept.end(failed)
+	}
+}
+
+func hasBody(req *http.Request) bool { return req.Body != nil && req.Body != http.NoBody }
+
+// admit waits for the leave to send the first attempt. Its error ends the call.
+func (x *exchange) admit(c *engine.Call) error {
+	ctx, stop := x.waiting()
+	defer stop()
+	d := c.AdmitWait(ctx)
+	if d.Reason == engine.ReasonRetry {
+		return nil
+	}
+	x.close(true)
+	closeBody(x.req)
+	return c.Wrap(ctx, nil, classify.NonRetryable, d)
+}
+
+// failed decides what follows a failed attempt, waits for it, and says whether
+// to send again. If not, resp and err are RoundTrip's.
+func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again bool, _ *http.Response, _ error) {
+	ctx, stop := x.waiting()
+	defer stop()
+
+	f := x.t.examine(ctx, resp, err)
+	o := engine.OutcomeOf(f.verdict)
+	if f.retryAfter > 0 {
+		o.RetryAfter = f.retryAfter
+	}
+	d, why := x.decide(ctx, c, o, f.verdict.NeverSent)
+	retrying := d.Reason == engine.ReasonRetry
+	if retrying && resp != nil {
+		discard(ctx, resp) // before the wait: the connection is free meanwhile
+	}
+	if d = c.Wait(ctx, o, d); d.Reason == engine.ReasonRetry {
+		return true, nil, nil
+	}
+
+	gaveUp := retrying || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable
+	x.close(resp == nil || gaveUp)
+	if d.Reason != engine.ReasonNotReplayable {
+		why = nil
+	}
+	result := Result{Attempts: c.Attempts(), Reason: d.Reason, Class: o.Class, Code: f.code, NotReplayable: why}
+	switch {
+	case resp == nil:
+		if why != nil {
+			err = &notReplayableError{err, why}
+		}
+	case gaveUp:
+		if !retrying {
+			_ = bodyOf(resp).Close()
+		}
+		err = &ResponseError{Status: resp.StatusCode, Code: f.code}
+	default:
+		if d.Reason != engine.ReasonNonRetryable || result.Attempts > 1 {
+			attach(resp, x.req, result)
+		}
+		return false, resp, nil
+	}
+	return false, nil, c.Wrap(ctx, err, o.Class, d)
+}
+
+// decide asks the engine, having found out whether the request can be sent
+// again. why says why not, if that is what ended the call.
+func (x *exchange) decide(ctx context.Context, c *engine.Call, o engine.Outcome, neverSent bool) (d engine.Decision, why error) {
+	if o.Class == classify.NonRetryable || c.Attempts() >= x.t.engine.MaxAttempts() || ctx.Err() != nil {
+		return c.FailIn(ctx, o), nil // the request does not matter
+	}
+	if !x.t.anyMethod && !neverSent && !idempotent(x.req) {
+		why = &methodError{x.req.Method}
+	} else if x.kept != nil {
+		return x.kept.decide(ctx, c, o)
+	} else if hasBody(x.req) {
+		if x.next, why = x.req.GetBody(); why != nil {
+			x.next, why = nil, &getBodyError{why}
+		}
+	}
+	o.NotReplayable = why != nil
+	return c.FailIn(ctx, o), why
+}
+
+// waiting returns the context that the engine waits under: the request's, and
+// done too when the request's Cancel channel is closed, which http.Client still
+// uses for its Timeout.
+func (x *exchange) waiting() (ctx context.Context, stop func()) {
+	//lint:ignore SA1019 deprecated, but http.Client sets it
+	cancelled := x.req.Cancel
+	if cancelled == nil {
+		return x.ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(x.ctx)
+	select {
+	case <-cancelled:
+		cancel(errRequestCancelled)
+	default:
+		go func() {
+			select {
+			case <-cancelled:
+				cancel(errRequestCancelled)
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+var errRequestCancelled = errors.New("reprise/httpretry: the request's Cancel channel was closed")

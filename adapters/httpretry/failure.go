@@ -1,0 +1,51 @@
+package httpretry
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/engine"
+)
+
+// failure is what a failed attempt means.
+type failure struct {
+	verdict    classify.Verdict
+	code       string        // normalised; "" if the response has none
+	retryAfter time.Duration // of the response's headers; 0 if they ask for nothing
+}
+
+// succeeded reports whether a response is a success: its status is below 400
+// and the classifier has no other word for it. Redirects are the client's to
+// follow, and 101 is where HTTP ends.
+func (t *Transport) succeeded(resp *http.Response) bool {
+	return resp.StatusCode < 400 && t.engine.Classifier().Response(resp.StatusCode, "") == classify.NonRetryable
+}
+
+// examine finds out what a failed attempt means. It may read the beginning of
+// resp's body, which then stands before the rest.
+func (t *Transport) examine(ctx context.Context, resp *http.Response, err error) failure {
+	c := t.engine.Classifier()
+	if resp == nil {
+		return failure{verdict: c.ExplainError(err)}
+	}
+	var code string
+	if resp.StatusCode >= 400 {
+		code = errorCode(ctx, resp)
+	}
+	return failure{
+		verdict:    c.ExplainResponse(resp.StatusCode, code),
+		code:       code,
+		retryAfter: t.retryAfter(resp),
+	}
+}
+
+// retryAfter returns the delay that a response asks for (R5).
+func (t *Transport) retryAfter(resp *http.Response) time.Duration {
+	d := engine.ParseRetryAfter(resp.Header.Get("X-Amz-Retry-After"))
+	if d == 0 && t.standardRetryAfter {
+		d = standardRetryAfter(resp.Header)
+	}
+	return d
+}

@@ -1,0 +1,60 @@
+package httpretry
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// idempotent reports whether a request may be sent twice: by its method, or
+// because it says so with an idempotency key. An empty list under the header's
+// name says so too, and net/http then sends no header.
+func idempotent(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace,
+		http.MethodPut, http.MethodDelete:
+		return true
+	}
+	if _, ok := req.Header["Idempotency-Key"]; ok {
+		return true
+	}
+	_, ok := req.Header["X-Idempotency-Key"]
+	return ok
+}
+
+// notReplayableError is the failure of an attempt and the reason why it was the
+// last.
+type notReplayableError struct {
+	err error // of the attempt
+	why error
+}
+
+func (e *notReplayableError) Error() string   { return fmt.Sprintf("%v (%v)", e.err, e.why) }
+func (e *notReplayableError) Unwrap() []error { return []error{e.err, e.why} }
+
+type methodError struct{ method string }
+
+func (e *methodError) Error() string {
+	return fmt.Sprintf("reprise/httpretry: %s is not idempotent, and the request has no Idempotency-Key header", e.method)
+}
+
+type getBodyError struct{ err error }
+
+func (e *getBodyError) Error() string {
+	return fmt.Sprintf("reprise/httpretry: the request's GetBody failed: %v", e.err)
+}
+
+func (e *getBodyError) Unwrap() error { return e.err }
+
+type bodyTooLongError struct{ limit int }
+
+func (e *bodyTooLongError) Error() string {
+	return fmt.Sprintf("reprise/httpretry: the request body has no GetBody and is longer than the %d bytes that are kept (WithBodyLimit)", e.limit)
+}
+
+type bodyFailedError struct{ err error }
+
+func (e *bodyFailedError) Error() string {
+	return fmt.Sprintf("reprise/httpretry: the request body could not be read: %v", e.err)
+}
+
+func (e *bodyFailedError) Unwrap() error { return e.err }
