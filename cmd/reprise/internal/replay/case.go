@@ -12,6 +12,7 @@ type Case struct {
 	Calls  []Call   `json:"calls"`
 
 	number int // from 1, in its file
+	offset int64
 	file   *source
 }
 

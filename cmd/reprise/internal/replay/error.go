@@ -19,7 +19,7 @@ type FileError struct {
 // Error is one line: file:line:column, case, call, step, and the problem.
 func (e *FileError) Error() string {
 	var b strings.Builder
-	b.WriteString("reprise replay: " + e.File)
+	b.WriteString("replay: " + e.File)
 	if e.Line > 0 {
 		fmt.Fprintf(&b, ":%d", e.Line)
 	}
@@ -55,8 +55,10 @@ func where(number int, name string, call, step int) string {
 // fault places a problem in a case; call and step 0 if it has no one place.
 func (c *Case) fault(call, step int, format string, args ...any) *FileError {
 	e := &FileError{File: c.file.name, Case: c.number, Name: c.Name, Call: call, Step: step, Problem: fmt.Sprintf(format, args...)}
+	offset := c.offset
 	if step > 0 {
-		e.Line, e.Column = c.file.place(c.Calls[call-1].Steps[step-1].offset)
+		offset = c.Calls[call-1].Steps[step-1].offset
 	}
+	e.Line, e.Column = c.file.place(offset)
 	return e
 }

@@ -119,7 +119,7 @@ func (p *parser) cases(yield func(*Case) bool) (int, error) {
 	n := 0
 	for p.dec.PeekKind() != ']' {
 		n++
-		p.at = &Case{number: n, file: p.source}
+		p.at = &Case{number: n, offset: p.offset(), file: p.source}
 		p.begin, p.steps = p.dec.InputOffset(), 0
 		if err := json.UnmarshalDecode(p.dec, p.at); err != nil {
 			return n, err

@@ -142,7 +142,7 @@ func TestParseErrors(t *testing.T) {
 			_, err := parse(strings.NewReader(test.document))
 			require.Error(t, err)
 			assert.ErrorContains(t, err, test.want)
-			assert.True(t, strings.HasPrefix(err.Error(), "reprise replay: f.json"), err.Error())
+			assert.True(t, strings.HasPrefix(err.Error(), "replay: f.json"), err.Error())
 			assert.NotContains(t, err.Error(), "\n")
 			assert.IsType(t, (*FileError)(nil), err)
 		})
@@ -153,12 +153,12 @@ func TestParsePlacesLinesOfLaterCases(t *testing.T) {
 	one := `{"calls":[{"steps":[` + "\n" + `{"status":200}]}]}`
 	document := "{\"format\":\"reprise-replay/1\",\"cases\":[\n" + strings.Repeat(one+",\n", 1000) + "\n  {\"calls\":5}]}"
 	_, err := parse(strings.NewReader(document))
-	assert.EqualError(t, err, `reprise replay: f.json:2003:12: case 1001: key "calls": want an array, got a number`)
+	assert.EqualError(t, err, `replay: f.json:2003:12: case 1001: key "calls": want an array, got a number`)
 }
 
 func TestParseReadErrors(t *testing.T) {
 	_, err := parse(iotest.ErrReader(os.ErrClosed))
-	assert.ErrorContains(t, err, "reprise replay: f.json: ")
+	assert.ErrorContains(t, err, "replay: f.json: ")
 	_, err = parse(io.MultiReader(strings.NewReader(`{"format":"reprise-replay/1","cases":[`), iotest.ErrReader(os.ErrClosed)))
 	assert.ErrorContains(t, err, "file already closed")
 
@@ -166,7 +166,7 @@ func TestParseReadErrors(t *testing.T) {
 	require.NoError(t, err)
 	defer dir.Close()
 	_, err = parse(dir)
-	assert.EqualError(t, err, "reprise replay: f.json: is a directory")
+	assert.EqualError(t, err, "replay: f.json: is a directory")
 }
 
 // repeated is a head and then the same text for ever.

@@ -63,6 +63,16 @@ func (s *Step) ends() string {
 func (s *Settings) adaptive() bool { return s.Mode != nil && *s.Mode == "adaptive" }
 
 func (s *Settings) validate() error {
+	if s.Mode != nil {
+		if _, err := scenario.ParseMode(*s.Mode); err != nil {
+			return err
+		}
+	}
+	if s.Service != nil {
+		if err := scenario.CheckService(*s.Service); err != nil {
+			return err
+		}
+	}
 	capacity := 500
 	for _, n := range []struct {
 		key   string

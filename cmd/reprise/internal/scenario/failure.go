@@ -14,22 +14,25 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // Failure is a way for an attempt to fail without a response.
 type Failure struct {
 	Name string // as replay files and the command line spell it
 	Help string // what happened, in a few words
-	// GivenUp is what the caller's own context says, if the failure is the
-	// caller's doing: context.Canceled or context.DeadlineExceeded, else nil.
-	GivenUp error
+	// Caller is the context of a caller who is no longer there, if that is why
+	// the attempt failed; else nil.
+	Caller context.Context
 
 	make func() error
 }
 
 // Err returns the failure as an HTTP client returns it.
 func (f *Failure) Err() error {
-	return &url.Error{Op: "Post", URL: "https://service.example/", Err: f.make()}
+	return &url.Error{Op: "Post", URL: "https://" + host + "/", Err: f.make()}
 }
 
 // Failures are all there are, in the order in which help lists them.
@@ -44,6 +47,13 @@ var Failures = []Failure{
 	{Name: "closed", Help: "the connection was closed on this side", make: func() error { return socket("read", net.ErrClosed) }},
 	{Name: "eof", Help: "the connection ended before a response", make: func() error { return io.EOF }},
 	{Name: "unexpected_eof", Help: "the response was cut", make: func() error { return io.ErrUnexpectedEOF }},
+	{Name: "goaway", Help: "the server ended the HTTP/2 connection", make: func() error {
+		//lint:ignore SA1019 net/http's own is not exported, and this is what it is made from
+		return http2.GoAwayError{LastStreamID: 1, ErrCode: http2.ErrCodeNo}
+	}},
+	{Name: "refused_stream", Help: "the server refused the HTTP/2 stream", make: func() error {
+		return http2.StreamError{StreamID: 3, Code: http2.ErrCodeRefusedStream}
+	}},
 	{Name: "dns_temporary", Help: "the name server failed", make: func() error { return dns(net.DNSError{Err: "server misbehaving", IsTemporary: true}) }},
 	{Name: "dns_timeout", Help: "the name server did not answer", make: func() error { return dns(net.DNSError{Err: "i/o timeout", IsTimeout: true, IsTemporary: true}) }},
 	{Name: "dns_not_found", Help: "there is no such name (NXDOMAIN)", make: func() error { return dns(net.DNSError{Err: "no such host", IsNotFound: true}) }},
@@ -52,8 +62,8 @@ var Failures = []Failure{
 	}},
 	{Name: "bad_url", Help: "the request has no valid URL", make: badURL},
 	{Name: "too_many_files", Help: "this machine has no file descriptor left", make: func() error { return errno("dial", "socket", syscall.EMFILE) }},
-	{Name: "cancelled", Help: "the caller gave up", GivenUp: context.Canceled, make: func() error { return context.Canceled }},
-	{Name: "deadline", Help: "the caller's deadline passed", GivenUp: context.DeadlineExceeded, make: func() error { return context.DeadlineExceeded }},
+	{Name: "cancelled", Help: "the caller gave up", Caller: cancelled(), make: func() error { return context.Canceled }},
+	{Name: "deadline", Help: "the caller's deadline passed", Caller: late(), make: func() error { return context.DeadlineExceeded }},
 }
 
 // Find returns the failure of that name. The error lists the names there are.
@@ -63,10 +73,16 @@ func Find(name string) (*Failure, error) {
 			return &Failures[i], nil
 		}
 	}
-	if len(name) > 40 {
-		name = name[:40] + "..."
+	return nil, fmt.Errorf("unknown error %q: want %s", shorten(name), strings.Join(Names(), ", "))
+}
+
+// shorten keeps what a user says from filling the screen.
+func shorten(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
 	}
-	return nil, fmt.Errorf("unknown error %q: want %s", name, strings.Join(Names(), ", "))
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 // Names returns the names of all failures.
@@ -78,8 +94,10 @@ func Names() []string {
 	return names
 }
 
-// server is where the failing attempts went: an address for documentation
-// (RFC 5737).
+// Where the failing attempts went: a name and an address for documentation
+// (RFC 2606, RFC 5737).
+var host = "service.example"
+
 var server = &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}
 
 func socket(op string, err error) error {
@@ -91,11 +109,23 @@ func errno(op, call string, number syscall.Errno) error {
 }
 
 func dns(e net.DNSError) error {
-	e.Name, e.Server = "service.example", "192.0.2.53:53"
+	e.Name, e.Server = host, "192.0.2.53:53"
 	return &net.OpError{Op: "dial", Net: "tcp", Err: &e}
 }
 
 func badURL() error {
-	_, err := url.Parse("https://[service.example/")
+	_, err := url.Parse("https://[" + host + "/")
 	return err
+}
+
+func cancelled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func late() context.Context {
+	ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+	cancel()
+	return ctx
 }

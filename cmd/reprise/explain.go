@@ -1,0 +1,5 @@
+package main
+
+type explainCommand struct{}
+
+func (explainCommand) Run() error { return nil }
