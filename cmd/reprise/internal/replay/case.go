@@ -58,4 +58,4 @@ type Expect struct {
 }
 
 // success reports whether the step is an answer that ends its call well.
-func (s *Step) success() bool { return s.Status >= 200 && s.Status <= 299 }
+func (s *Step) success() bool { return scenario.Success(s.Status) }

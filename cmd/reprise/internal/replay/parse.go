@@ -9,23 +9,31 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // Format is the only value of a file's "format" key.
 const Format = "reprise-replay/1"
 
-// A case is what is held in memory, and a string is read as one piece.
-const (
-	maxCaseBytes   = 256 << 20
-	maxCaseSteps   = 2 << 20
-	maxStringBytes = 64 << 10
-)
+// bounds are what a reader accepts: a case is held in memory as a whole, a
+// string as one piece.
+type bounds struct {
+	caseBytes, stringBytes int64
+	caseSteps              int
+}
+
+var defaultBounds = bounds{caseBytes: 256 << 20, stringBytes: 64 << 10, caseSteps: 2 << 20}
 
 // Parse yields the valid cases of a file one by one, as it reads them, so that
 // it holds one at a time. An error, always a *FileError, is the last thing it yields.
 func Parse(name string, r io.Reader) iter.Seq2[*Case, error] {
+	return parse(name, r, defaultBounds)
+}
+
+func parse(name string, r io.Reader, most bounds) iter.Seq2[*Case, error] {
 	return func(yield func(*Case, error) bool) {
-		p := &parser{source: &source{name: name, r: r}}
+		p := &parser{source: &source{name: name, r: r}, most: most}
 		p.dec = jsontext.NewDecoder(p,
 			json.RejectUnknownMembers(true),
 			json.WithUnmarshalers(json.JoinUnmarshalers(
@@ -43,6 +51,7 @@ var errStopped = errors.New("stopped")
 type parser struct {
 	source *source
 	dec    *jsontext.Decoder
+	most   bounds
 	at     *Case // the case being read, if any
 	steps  int   // of that case
 	begin  int64 // offset of that case
@@ -55,11 +64,11 @@ func (e boundError) Error() string { return string(e) }
 
 // Read feeds the decoder up to the bounds.
 func (p *parser) Read(b []byte) (int, error) {
-	if p.source.read-p.dec.InputOffset() > maxStringBytes {
-		return 0, boundError(fmt.Sprintf("a string or blanks of more than %d KiB", maxStringBytes>>10))
+	if p.source.read-p.dec.InputOffset() > p.most.stringBytes {
+		return 0, boundError(fmt.Sprintf("a string or blanks of more than %d KiB", p.most.stringBytes>>10))
 	}
-	if p.at != nil && p.source.read-p.begin > maxCaseBytes {
-		return 0, boundError(fmt.Sprintf("a case of more than %d MiB: split it", maxCaseBytes>>20))
+	if p.at != nil && p.source.read-p.begin > p.most.caseBytes {
+		return 0, boundError(fmt.Sprintf("a case of more than %d MiB: split it", p.most.caseBytes>>20))
 	}
 	return p.source.Read(b)
 }
@@ -83,14 +92,14 @@ func (p *parser) document(yield func(*Case) bool) error {
 				return err
 			}
 			if format != Format {
-				return p.problem("format is %q: want %q", shorten(format), Format)
+				return p.problem("format is %q: want %q", scenario.Shorten(format), Format)
 			}
 		case "cases":
 			if cases, err = p.cases(yield); err != nil {
 				return err
 			}
 		default:
-			return p.problem("unknown key %q: want format, cases", shorten(key.String()))
+			return p.problem("unknown key %q: want format, cases", scenario.Shorten(key.String()))
 		}
 	}
 	if _, err := p.dec.ReadToken(); err != nil {
@@ -148,8 +157,8 @@ func (p *parser) open(kind jsontext.Kind, want string) error {
 
 // markStep notes where a step begins and leaves the rest to the decoder.
 func (p *parser) markStep(_ *jsontext.Decoder, s *Step) error {
-	if p.steps++; p.steps > maxCaseSteps {
-		return boundError(fmt.Sprintf("a case of more than %d steps: split it", maxCaseSteps))
+	if p.steps++; p.steps > p.most.caseSteps {
+		return boundError(fmt.Sprintf("a case of more than %d steps: split it", p.most.caseSteps))
 	}
 	s.offset = p.offset()
 	return errors.ErrUnsupported

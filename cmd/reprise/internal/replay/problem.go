@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // fileError says what the decoder found in the words of the format, and where.
@@ -31,7 +33,7 @@ func (p *parser) fileError(err error) *FileError {
 		e.Call, e.Step = stepOf(wrong.JSONPointer)
 		e.Problem = wrong.Err.Error()
 		if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
-			e.Problem = fmt.Sprintf("key %q is there twice", shorten(wrong.JSONPointer.LastToken()))
+			e.Problem = fmt.Sprintf("key %q is there twice", scenario.Shorten(wrong.JSONPointer.LastToken()))
 		} else if errors.Is(wrong.Err, io.ErrUnexpectedEOF) {
 			e.Problem = "the file ends in the middle of its document"
 		}
@@ -56,9 +58,9 @@ func stepOf(at jsontext.Pointer) (call, step int) {
 	parts := strings.Split(string(at), "/")
 	if len(parts) > 4 && parts[3] == "calls" {
 		call = number(parts[4])
-	}
-	if len(parts) > 6 && parts[5] == "steps" {
-		step = number(parts[6])
+		if len(parts) > 6 && parts[5] == "steps" {
+			step = number(parts[6])
+		}
 	}
 	return call, step
 }
@@ -75,12 +77,12 @@ func number(index string) int {
 func wrongValue(wrong *json.SemanticError) string {
 	key := wrong.JSONPointer.LastToken()
 	if errors.Is(wrong.Err, json.ErrUnknownName) {
-		return fmt.Sprintf("unknown key %q: want %s", shorten(key), strings.Join(keys(wrong.GoType), ", "))
+		return fmt.Sprintf("unknown key %q: want %s", scenario.Shorten(key), strings.Join(keys(wrong.GoType), ", "))
 	}
 	if bound, ok := errors.AsType[boundError](wrong.Err); ok {
 		return bound.Error()
 	}
-	prefix := fmt.Sprintf("key %q: ", shorten(key))
+	prefix := fmt.Sprintf("key %q: ", scenario.Shorten(key))
 	if number(key) > 0 {
 		prefix = fmt.Sprintf("an element of %q: ", wrong.JSONPointer.Parent().LastToken())
 	}
@@ -89,7 +91,7 @@ func wrongValue(wrong *json.SemanticError) string {
 	}
 	got := kindName(wrong.JSONKind)
 	if len(wrong.JSONValue) > 0 {
-		got = shorten(string(wrong.JSONValue))
+		got = scenario.Shorten(string(wrong.JSONValue))
 	}
 	return fmt.Sprintf("%swant %s, got %s", prefix, typeName(wrong.GoType), got)
 }
@@ -141,13 +143,4 @@ func kindName(k jsontext.Kind) string {
 	default:
 		return "something else"
 	}
-}
-
-// shorten keeps what a file says from filling the screen.
-func shorten(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
 }

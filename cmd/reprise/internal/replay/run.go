@@ -171,9 +171,15 @@ func (s *Step) judge(c *classify.Classifier) (v classify.Verdict, met string) {
 	}
 	met = strconv.Itoa(s.Status)
 	if s.Code != "" {
-		met += " " + shorten(s.Code)
+		met += " " + printable(scenario.Shorten(s.Code))
 	}
 	return c.ExplainResponse(s.Status, s.Code), met
+}
+
+// printable keeps control characters of a file off the terminal.
+func printable(s string) string {
+	quoted := strconv.Quote(s)
+	return quoted[1 : len(quoted)-1]
 }
 
 // header returns the value of a header, given in canonical form.

@@ -50,8 +50,12 @@ func Files(names []string, stdin io.Reader, to Reporter) (Totals, error) {
 }
 
 func file(name string, stdin io.Reader, to Reporter) (t Totals) {
+	var from io.Reader // nil: the file of that name
+	if name == "-" {
+		name, from = "standard input", stdin
+	}
 	to.BeginFile(name)
-	err := t.replay(name, stdin, to)
+	err := t.replay(name, from, to)
 	if err != nil {
 		t.Errors++
 	}
@@ -59,9 +63,8 @@ func file(name string, stdin io.Reader, to Reporter) (t Totals) {
 	return t
 }
 
-func (t *Totals) replay(name string, stdin io.Reader, to Reporter) error {
-	from, label := stdin, "standard input"
-	if name != "-" {
+func (t *Totals) replay(name string, from io.Reader, to Reporter) error {
+	if from == nil {
 		f, err := os.Open(name)
 		if err != nil {
 			problem := err.Error()
@@ -71,9 +74,9 @@ func (t *Totals) replay(name string, stdin io.Reader, to Reporter) error {
 			return &FileError{File: name, Problem: problem}
 		}
 		defer f.Close()
-		from, label = f, name
+		from = f
 	}
-	for c, err := range Parse(label, from) {
+	for c, err := range Parse(name, from) {
 		if err != nil {
 			return err
 		}

@@ -123,29 +123,21 @@ func (s *Step) validate(adaptive bool) error {
 }
 
 // validateEvent checks that a step is one of a response and a failure.
-func (s *Step) validateEvent() error {
-	switch {
-	case s.Error != nil:
-		if s.Status != 0 || s.Code != "" || len(s.Headers) > 0 {
-			return fmt.Errorf("error %q beside a status, code or headers: an attempt that failed has no response", shorten(*s.Error))
-		}
-		failure, err := scenario.Find(*s.Error)
-		s.failure = failure
-		return err
-	case s.Status == 0 && s.Code == "":
-		return fmt.Errorf("no status, code or error: want what the attempt met")
-	case s.Status != 0 && (s.Status < 100 || s.Status > 999):
-		return fmt.Errorf("status is %d: want 100 to 999, or 0 for a response known by its code alone", s.Status)
-	case s.success() && s.Code != "":
-		return fmt.Errorf("status %d with code %q: a success has no error code; for a response known by its code alone leave the status out", s.Status, shorten(s.Code))
+func (s *Step) validateEvent() (err error) {
+	if s.Error == nil {
+		return scenario.CheckResponse(s.Status, s.Code)
 	}
-	return nil
+	if s.Status != 0 || s.Code != "" || len(s.Headers) > 0 {
+		return fmt.Errorf("error %q beside a status, code or headers: an attempt that failed has no response", scenario.Shorten(*s.Error))
+	}
+	s.failure, err = scenario.Find(*s.Error)
+	return err
 }
 
 func (e *Expect) validate(adaptive bool) error {
 	if e.Outcome != nil {
 		if !slices.Contains(outcomes, *e.Outcome) {
-			return fmt.Errorf("unknown outcome %q: want %s", shorten(*e.Outcome), strings.Join(outcomes, ", "))
+			return fmt.Errorf("unknown outcome %q: want %s", scenario.Shorten(*e.Outcome), strings.Join(outcomes, ", "))
 		}
 	}
 	if e.Quota != nil && *e.Quota < 0 {

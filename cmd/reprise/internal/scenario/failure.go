@@ -73,12 +73,12 @@ func Find(name string) (*Failure, error) {
 			return &Failures[i], nil
 		}
 	}
-	return nil, fmt.Errorf("unknown error %q: want %s", shorten(name), strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown error %q: want %s", Shorten(name), strings.Join(Names(), ", "))
 }
 
-// shorten keeps what a user says from filling the screen.
-func shorten(s string) string {
-	const most = 40
+// Shorten keeps what a user or a file says from filling the screen.
+func Shorten(s string) string {
+	const most = 80
 	if len(s) <= most {
 		return s
 	}

@@ -14,5 +14,5 @@ func ParseMode(name string) (engine.Mode, error) {
 			return mode, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown mode %q: want standard, adaptive or legacy", shorten(name))
+	return 0, fmt.Errorf("unknown mode %q: want standard, adaptive or legacy", Shorten(name))
 }

@@ -26,5 +26,5 @@ func CheckService(id string) error {
 	if slices.Contains(services, plain) {
 		return nil
 	}
-	return fmt.Errorf("unknown service %q: want an AWS service id; dynamodb and dynamodbstreams have settings of their own, all others the general ones", shorten(id))
+	return fmt.Errorf("unknown service %q: want an AWS service id; dynamodb and dynamodbstreams have settings of their own, all others the general ones", Shorten(id))
 }
