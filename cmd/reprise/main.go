@@ -74,8 +74,8 @@ func fail(stderr io.Writer, err error) int {
 	if errors.As(err, &exit) {
 		return int(exit)
 	}
-	// Errors of the library bring its name along.
-	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "reprise: ")
+	// Errors of the library begin with its name: "reprise/engine: ...".
+	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "reprise/")
 	_, _ = fmt.Fprintf(stderr, "reprise: %s\n", text)
 	var usage usageError
 	if errors.As(err, &usage) {
