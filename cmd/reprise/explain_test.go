@@ -13,7 +13,7 @@ func TestExplain(t *testing.T) {
 		"--header", "x-amz-retry-after: 1500", "--service", "dynamodb")
 	assert.Zero(t, code)
 	assert.Contains(t, out, "status 400, code ThrottlingException, service dynamodb, mode standard\n")
-	assert.Contains(t, out, "5.34375s in the mean and 7.5s at worst (R4, R5)")
+	assert.Contains(t, out, "5.34375s in the mean, 7.5s at worst (R4, R5)")
 	assert.Empty(t, stderr)
 
 	code, out, _ = commandLine("explain", "--error", "reset", "--json")

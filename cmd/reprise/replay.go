@@ -18,13 +18,13 @@ type replayCommand struct {
 
 // Help is the long help of the command.
 func (replayCommand) Help() string {
-	return `Runs the calls of each case on an engine of its own, without waiting, and compares outcome, quota and delay of each step with what the file expects. What the file does not expect is shown.
+	return `Runs the calls of each case on an engine of its own, without waiting, and compares outcome, quota and delay of each step, in adaptive mode also the limiter's rates and waits, with what the file expects. What the file does not expect is shown.
 
 The format is described in testdata/vectors/README.md. It is read strictly: a key it does not know is an error.
 
 Exit codes: 0 all as expected, 1 something is not, 2 a file or the command line is wrong.
 
-Keys of --json: schema, files (file, cases, totals, error), totals (cases, steps, checked, mismatched, not_run, errors), ok. Of a case: case, name, steps, error. Of a step: call, step, line, class, rule, clause, outcome, quota, delay_ms, mismatches (key, wanted, got). "error", "mismatches" and what a success has no use for are left out if empty.
+Keys of --json: schema, files (file, cases, totals, error), totals (cases, steps, checked, mismatched, not_run, errors), ok. Of a case: case, name, steps, error. Of a step: call, step, line, class, rule, clause, outcome, quota, delay_ms, fill_rate, measured_tx_rate, admit_wait_ms, mismatches (key, wanted, got). What does not apply is left out.
 
 Examples:
   reprise replay testdata/vectors/standard.json testdata/vectors/retry_after.json

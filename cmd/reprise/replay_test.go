@@ -45,7 +45,7 @@ func TestReplayExitCodes(t *testing.T) {
 	require.NoError(t, err)
 	wrong := written(t, strings.Replace(string(data), `"quota": 486`, `"quota": 480`, 1))
 	broken := written(t, strings.Replace(string(data), `"steps"`, `"stops"`, 1))
-	adaptive := written(t, `{"format":"reprise-replay/1","cases":[{"engine":{"mode":"adaptive"},"calls":[{"steps":[{"status":200,"at_ms":0}]}]}]}`)
+	refused := written(t, `{"format":"reprise-replay/1","cases":[{"engine":{"capacity":10},"calls":[{"steps":[{"status":200}]}]}]}`)
 	for name, test := range map[string]struct {
 		args []string
 		code int
@@ -60,7 +60,7 @@ func TestReplayExitCodes(t *testing.T) {
 		"broken json":        {[]string{"--json", broken}, 2, `"ok":false`},
 		"missing":            {[]string{"nowhere.json"}, 2, "reprise: replay: nowhere.json: no such file or directory"},
 		"directory":          {[]string{t.TempDir()}, 2, "is a directory"},
-		"not yet":            {[]string{adaptive}, 2, "case 1: engine: mode adaptive cannot be replayed yet"},
+		"engine's option":    {[]string{refused}, 2, "case 1: engine: reprise/engine: Quota.TransientCost is 14"},
 		"no file":            {nil, 2, `expected "<file> ..."`},
 		"unknown flag":       {[]string{"--fast", wrong}, 2, "unknown flag --fast"},
 		"twice stdin":        {[]string{"-", "-"}, 2, "reprise: replay: standard input (-) is there twice"},
@@ -100,7 +100,7 @@ func TestReplayToAFullDisk(t *testing.T) {
 }
 
 func TestReplayJSONKeysAreDocumented(t *testing.T) {
-	_, out, _ := commandLine("replay", "--json", standardVectors)
+	_, out, _ := commandLine("replay", "--json", standardVectors, "../../testdata/vectors/adaptive.json")
 	_, help, _ := commandLine("replay", "--help")
 	assertKeysIn(t, out, help)
 	assert.Contains(t, help, "Examples:")

@@ -53,6 +53,9 @@ func TestGolden(t *testing.T) {
 		"hint_nothing":  {Status: new(503), Headers: []string{"x-amz-retry-after: 0"}},
 		"code_alone":    {Code: "RequestTimeout"},
 		"error_type":    {Status: new(400), Headers: []string{"x-amzn-errortype: SlowDown:http://internal.example/"}},
+		"legacy":        {Status: new(503), Mode: "legacy", LongPoll: true},
+		"legacy_long":   {Status: new(503), Mode: "legacy", MaxAttempts: new(math.MaxInt32)},
+		"adaptive":      {Error: "timeout", Mode: "adaptive"},
 		"all_throttles": {Status: new(429), MaxAttempts: new(math.MaxInt32)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func (a *Answer) Text() string {
 	case a.MaxAttempts == 1:
 		row("retried", "no: 1 attempt is all there is", "R1.1")
 	default:
-		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(a.MaxAttempts-1, "time"), a.MaxAttempts), "R1.1")
+		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(a.MaxAttempts-1, "time"), a.MaxAttempts), a.attemptsClause())
 	}
 	if a.Retryable && a.NeverSent {
 		row("resend", "safe whatever the method: the request never reached the server", "")
@@ -82,6 +82,13 @@ func (a *Answer) hintRow(row func(name, words, clause string)) {
 	}
 }
 
+func (a *Answer) attemptsClause() string {
+	if a.Mode == "legacy" {
+		return "R1.4"
+	}
+	return "R1.1"
+}
+
 // delayTable is a row a retry, and the totals in words.
 func (a *Answer) delayTable() string {
 	if len(a.Retries) == 0 {
@@ -109,10 +116,13 @@ func (a *Answer) delayTable() string {
 		t.AppendRow(append(row, duration(r.MeanMS), duration(r.TotalMeanMS), duration(r.TotalWorstMS)))
 	}
 	clauses := "R4"
-	if hinted {
-		clauses = "R4, R5"
+	if a.Mode == "legacy" {
+		clauses = "R1.4"
 	}
-	return t.Render() + fmt.Sprintf("\nIf every attempt fails like this, the call waits %s in the mean and %s at worst (%s).\n",
+	if hinted {
+		clauses += ", R5"
+	}
+	return t.Render() + fmt.Sprintf("\nIf every attempt fails like this: %s in the mean, %s at worst (%s).\n",
 		duration(a.Total.MeanMS), duration(a.Total.WorstMS), clauses)
 }
 

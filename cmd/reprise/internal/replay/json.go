@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +18,7 @@ import (
 //	     "steps":[{"call":1,"step":1,"line":12,
 //	               "class":"transient","rule":"...","clause":"R3.2",   // not of a success
 //	               "outcome":"retry","quota":486,"delay_ms":50,
+//	               "fill_rate":0.5,"measured_tx_rate":0,"admit_wait_ms":0,   // in adaptive mode
 //	               "mismatches":[{"key":"quota","wanted":480,"got":486}]}],  // if any
 //	     "error":"..."}],                                             // if the case ended early
 //	   "totals":{"cases":1,"steps":1,"checked":1,"mismatched":1,"not_run":0,"errors":0},
@@ -52,6 +52,9 @@ type stepJSON struct {
 	Outcome    string     `json:"outcome"`
 	Quota      int        `json:"quota"`
 	DelayMS    float64    `json:"delay_ms"`
+	FillRate   *float64   `json:"fill_rate,omitzero"`
+	Measured   *float64   `json:"measured_tx_rate,omitzero"`
+	AdmitWait  *float64   `json:"admit_wait_ms,omitzero"`
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 }
 
@@ -76,11 +79,14 @@ func (j *JSON) BeginCase(c *Case) {
 func (j *JSON) Step(_ *Case, r *Result) {
 	s := stepJSON{
 		Call: r.Call, Step: r.Step, Line: r.Line,
-		Outcome: r.Outcome(), Quota: r.Quota, DelayMS: float64(r.Delay) / float64(time.Millisecond),
+		Outcome: r.Outcome(), Quota: r.Quota, DelayMS: inMillis(r.Delay),
 		Mismatches: r.Mismatches,
 	}
 	if !r.Success {
 		s.Class, s.Rule, s.Clause = r.Class.String(), r.Rule.String(), r.Rule.Clause()
+	}
+	if l := r.Limiter; l != nil {
+		s.FillRate, s.Measured, s.AdmitWait = &l.FillRate, &l.MeasuredRate, new(inMillis(l.AdmitWait))
 	}
 	j.value(s)
 }

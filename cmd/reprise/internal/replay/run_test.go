@@ -44,10 +44,11 @@ func TestVectorsAreAsPublished(t *testing.T) {
 	for name, want := range map[string]string{
 		"standard.json":    "21 cases, 56 steps, all as expected",
 		"retry_after.json": "14 cases, 28 steps, all as expected",
+		"adaptive.json":    "1 case, 17 steps, all as expected",
 	} {
 		var out, faults bytes.Buffer
 		path := filepath.Join(vectors, name)
-		totals, err := Files([]string{path}, nil, NewText(&out, &faults, News))
+		totals, err := Files([]string{path}, nil, NewText(&out, &faults, Quiet))
 		require.NoError(t, err)
 		assert.Equal(t, path+": "+want+"\n", out.String())
 		assert.Empty(t, faults.String())
@@ -99,7 +100,6 @@ func TestRunFaults(t *testing.T) {
 	for name, test := range map[string]struct{ document, want string }{
 		"wants more":      {one(`{}`, `{"steps":[{"status":500}]}`), `case 1 "n", call 1, step 1: the call wants more steps than it has: the engine retries after the last one`},
 		"after the end":   {one(`{"tokens":0}`, `{"steps":[{"status":500},{"status":200}]}`), `case 1 "n", call 1, step 2: a step after the end of its call: the engine ends it with step 1 (quota)`},
-		"adaptive":        {one(`{"mode":"adaptive"}`, `{"steps":[{"status":200,"at_ms":0}]}`), `case 1 "n": engine: mode adaptive cannot be replayed yet`},
 		"engine's option": {one(`{"capacity":10}`, `{"steps":[{"status":200}]}`), `case 1 "n": engine: reprise/engine: Quota.TransientCost is 14: want 1 to the capacity, 10 tokens`},
 		"mode":            {one(`{"mode":"Standard"}`, `{"steps":[{"status":200}]}`), `engine: unknown mode "Standard": want standard, adaptive or legacy`},
 		"service":         {one(`{"service":"dynamo"}`, `{"steps":[{"status":200}]}`), `engine: unknown service "dynamo": want an AWS service id`},
@@ -116,9 +116,9 @@ func TestRunFaults(t *testing.T) {
 
 func TestFaultOfACaseDoesNotHideTheNext(t *testing.T) {
 	out, faults, totals := replayed(t, `{"format":"reprise-replay/1","cases":[
-		{"engine":{"mode":"adaptive"},"calls":[{"steps":[{"status":200,"at_ms":0}]}]},
+		{"engine":{"capacity":10},"calls":[{"steps":[{"status":200}]}]},
 		{"calls":[{"steps":[{"status":200,"expect":{"quota":499}}]}]}]}`, Quiet)
-	assert.Contains(t, faults, "case 1: engine: mode adaptive")
+	assert.Contains(t, faults, "case 1: engine: reprise/engine: Quota")
 	assert.Contains(t, out, "case 2, call 1, step 1: quota: wanted 499, got 500")
 	assert.Contains(t, out, "2 cases, 1 step, 0 as expected, 1 not as expected, 1 not run, 1 error\n")
 	assert.Equal(t, 1, totals.Mismatched)
@@ -186,6 +186,38 @@ func TestLongPollByOperation(t *testing.T) {
 	}
 }
 
+// 100 ms after a cut to 1.12/s with an empty bucket an attempt lacks 1 - 0.112
+// tokens (R8.1).
+func TestAdaptiveAdmission(t *testing.T) {
+	for wait, ok := range map[string]bool{"792.857143": true, "792.86": true, "792.87": false, "0": false} {
+		out, faults, totals := replayed(t, one(`{"mode":"adaptive","max_attempts":1}`, `
+			{"steps":[{"status":429,"at_ms":600,"expect":{"fill_rate":1.12,"measured_tx_rate":1.6,"admit_wait_ms":0}}]},
+			{"steps":[{"status":200,"at_ms":700,"expect":{"admit_wait_ms":`+wait+`}}]}`), Quiet)
+		assert.Empty(t, faults)
+		assert.Equal(t, ok, totals.Mismatched == 0, out)
+	}
+}
+
+func TestMutatedRatesAreNotAsPublished(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(vectors, "adaptive.json"))
+	require.NoError(t, err)
+	out, _, totals := replayed(t, strings.Replace(string(data), "3.4866391734702598", "3.48663918", 1), Quiet)
+	assert.Equal(t, 1, totals.Mismatched)
+	assert.Contains(t, out, "call 11, step 1: fill_rate: wanted 3.48663918, got 3.48663917347")
+}
+
+// R1.4: no quota, 1 s * 2^i whatever the class, 5 attempts.
+func TestLegacy(t *testing.T) {
+	out, faults, totals := replayed(t, one(`{"mode":"legacy","jitter":1,"tokens":0}`, `{"steps":[
+		{"status":500,"expect":{"outcome":"retry","delay_ms":1000}},
+		{"status":400,"code":"SlowDown","expect":{"outcome":"retry","delay_ms":2000}},
+		{"error":"reset","expect":{"outcome":"retry","delay_ms":4000}},
+		{"status":503,"expect":{"outcome":"retry","delay_ms":8000}},
+		{"status":500,"expect":{"outcome":"max_attempts","delay_ms":0}}]}`), Quiet)
+	assert.Empty(t, faults)
+	assert.Zero(t, totals.Mismatched, out)
+}
+
 func TestReplayDoesNotWait(t *testing.T) {
 	begin := time.Now()
 	_, _, totals := replayed(t, one(`{"jitter":1,"max_attempts":4,"tokens":15}`,
@@ -203,13 +235,15 @@ const mixed = `{"format":"reprise-replay/1","cases":[
 {"name":"some expected","engine":{"jitter":1,"service":"dynamodb"},"calls":[
   {"steps":[{"status":500,"expect":{"outcome":"retry","delay_ms":26}},{"status":200,"expect":{"outcome":"success","quota":501}}]},
   {"steps":[{"status":200,"expect":{"outcome":"success","quota":500}}]}]},
-{"engine":{"mode":"adaptive"},"calls":[{"steps":[{"status":200,"at_ms":0}]}]}]}`
+{"engine":{"capacity":10},"calls":[{"steps":[{"status":200}]}]},
+{"engine":{"mode":"adaptive","jitter":1},"calls":[
+  {"steps":[{"at_ms":600,"status":429},{"at_ms":700,"status":200,"expect":{"outcome":"success","quota":500,"fill_rate":1.4,"measured_tx_rate":2}}]}]}]}`
 
 func TestTextReports(t *testing.T) {
 	for name, detail := range map[string]Detail{"news.txt": News, "quiet.txt": Quiet, "full.txt": Full} {
 		out, faults, _ := replayed(t, mixed, detail)
 		golden(t, name, out)
-		assert.Equal(t, "reprise: replay: standard input:9:1: case 3: engine: mode adaptive cannot be replayed yet\n", faults)
+		assert.Equal(t, "reprise: replay: standard input:9:1: case 3: engine: reprise/engine: Quota.TransientCost is 14: want 1 to the capacity, 10 tokens; a cost above it could never be paid\n", faults)
 	}
 }
 

@@ -60,7 +60,11 @@ func (t *Text) Step(c *Case, r *Result) {
 
 func (t *Text) row(r *Result) {
 	if t.rows == nil {
-		t.rows = grid.New(">call", ">step", "met", "class", "rule", "outcome", ">quota", ">delay", "as expected")
+		headings := []string{">call", ">step", "met", "class", "rule", "outcome", ">quota", ">delay", "as expected"}
+		if r.Limiter != nil {
+			headings = append(headings, ">admit wait", ">fill rate", ">measured rate")
+		}
+		t.rows = grid.New(headings...)
 	}
 	row := table.Row{r.Call, r.Step, r.Met, "", "", r.Outcome(), r.Quota, "", ""}
 	if !r.Success {
@@ -74,6 +78,9 @@ func (t *Text) row(r *Result) {
 		row[8] = "no"
 	case r.Checked:
 		row[8] = "yes"
+	}
+	if l := r.Limiter; l != nil {
+		row = append(row, l.AdmitWait.Round(time.Microsecond), fmt.Sprintf("%.6g/s", l.FillRate), fmt.Sprintf("%.6g/s", l.MeasuredRate))
 	}
 	t.rows.AppendRow(row)
 }
