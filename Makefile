@@ -41,7 +41,7 @@ bench: ## the benchmarks beside the code, COUNT rounds one after another (6), th
 vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
 	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \
 	else echo "no folder $(UPSTREAM): $(VECTORS) was not compared with it"; fi
-	bin/reprise replay $(VECTORS)/standard.json $(VECTORS)/retry_after.json
+	bin/reprise replay -q $(VECTORS)/standard.json $(VECTORS)/retry_after.json $(VECTORS)/adaptive.json
 
 lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is vetted for other systems too
 	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
