@@ -5,11 +5,13 @@ go 1.26.0
 replace github.com/reprise-go/reprise => ../..
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/reprise-go/reprise v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 )
 
 require (
+	github.com/valyala/fastrand v1.1.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
