@@ -6,10 +6,13 @@ replace github.com/reprise-go/reprise => ../..
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
+	github.com/alecthomas/kong v1.17.0
 	github.com/jedib0t/go-pretty/v6 v6.9.2
 	github.com/reprise-go/reprise v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	github.com/vbauerster/mpb/v8 v8.16.2
+	golang.org/x/term v0.48.0
+	golang.org/x/time v0.16.0
 	gonum.org/v1/plot v0.17.0
 )
 
