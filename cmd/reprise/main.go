@@ -1,0 +1,85 @@
+// Command reprise shows what the retry engine does and checks what it should
+// do. "reprise --help" lists its commands.
+//
+// Exit codes: 0 done; 1 the command failed; 2 the command line is wrong; 130
+// and 143 ended early by SIGINT or SIGTERM. Errors are one line on standard
+// error that begins with "reprise:".
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands are what reprise can do: one struct with a Run method each.
+type commands struct {
+	Drive driveCommand `cmd:"" help:"Drive HTTP calls through the engine, against an embedded server that fails on purpose."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run executes the command line and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	exit := -1
+	var cli commands
+	parser, err := kong.New(&cli,
+		kong.Name("reprise"),
+		kong.Description("A retry engine that behaves as the AWS SDKs' \"Retry Behavior 2.1\" says: shown, checked and explained."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exit = code }),
+		kong.Vars(defaults),
+	)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if exit >= 0 { // help was asked for and printed
+		return exit
+	}
+	if err != nil {
+		return fail(stderr, usageError{err})
+	}
+	if err := ctx.Run(streams{stdout, stderr}); err != nil {
+		return fail(stderr, err)
+	}
+	return 0
+}
+
+// streams are where a command writes: results to Out, everything else to Err.
+type streams struct{ Out, Err io.Writer }
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+// exitError ends the command with a code of its own and without a message.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// fail prints err as one line and returns the exit code that goes with it.
+func fail(stderr io.Writer, err error) int {
+	var exit exitError
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
+	// Errors of the library begin with its name: "reprise/engine: ...".
+	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "reprise/")
+	_, _ = fmt.Fprintf(stderr, "reprise: %s\n", text)
+	var usage usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
+}
