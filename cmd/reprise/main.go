@@ -18,6 +18,7 @@ import (
 
 // commands are what reprise can do: one struct with a Run method each.
 type commands struct {
+	Drive   driveCommand   `cmd:"" help:"Drive HTTP calls through the engine, against an embedded server that fails on purpose."`
 	Replay  replayCommand  `cmd:"" help:"Replay written-down calls and check what the engine decides."`
 	Explain explainCommand `cmd:"" help:"Explain what a failure means: its class, the rule, the cost and the delays."`
 }
@@ -35,6 +36,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exit = code }),
+		kong.Vars(defaults),
 	)
 	if err != nil {
 		return fail(stderr, err)

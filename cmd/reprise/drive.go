@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/drive"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/progress"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/report"
+	"github.com/reprise-go/reprise/engine"
+)
+
+const (
+	defaultDuration = 10 * time.Second
+	defaultRate     = 2000
+)
+
+// defaults are the variables in the tags below.
+var defaults = kong.Vars{
+	"faults": faulty.DefaultMix,
+	"outage": faulty.DefaultOutage,
+	"rate":   fmt.Sprint(defaultRate),
+}
+
+// driveCommand is `reprise drive`.
+type driveCommand struct {
+	Duration *time.Duration `group:"Load" placeholder:"10s" help:"Begin calls for this long. Default: 10s, or no limit with --calls."`
+	Calls    *uint64        `group:"Load" placeholder:"N" help:"Begin N calls and end. Without --rate they go as fast as they can."`
+	Workers  int            `group:"Load" default:"256" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${default}."`
+	Rate     *float64       `group:"Load" placeholder:"PER-SECOND" help:"Begin at most so many calls per second; 0 is as fast as it goes. Default: ${rate}, or 0 with --calls."`
+
+	Mode           string        `group:"Engine" default:"standard" enum:"standard,adaptive,legacy" help:"Retry mode: ${enum}. Default: ${default}."`
+	MaxAttempts    *int          `group:"Engine" placeholder:"N" help:"Most attempts of a call, the first included. Default: 3, DynamoDB 4, legacy 5."`
+	Service        string        `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
+	Deadline       time.Duration `group:"Engine" default:"3s" help:"Time that a call may take with all its retries; 0s is no limit. Default: ${default}."`
+	AttemptTimeout time.Duration `group:"Engine" default:"1s" help:"Time that one attempt may take; 0s is no limit. Default: ${default}."`
+
+	Faults    string        `group:"Embedded server" default:"${faults}" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${default}."`
+	Outage    string        `group:"Embedded server" default:"${outage}" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${default}."`
+	SlowDelay time.Duration `group:"Embedded server" default:"1500ms" help:"How late slow answers are. Default: ${default}."`
+	Seed      uint64        `group:"Embedded server" default:"1" placeholder:"N" help:"Picks the sequence of faults. Default: ${default}."`
+
+	Target      string `group:"Own server" placeholder:"URL" help:"Send GET requests to this URL instead of the embedded server."`
+	AllowRemote bool   `group:"Own server" help:"Let the target be another machine. Load only what is yours."`
+
+	JSON  bool   `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
+	HTML  string `group:"Output" name:"html" placeholder:"FILE" help:"Also write the result as a self-contained page with charts."`
+	Quiet bool   `group:"Output" short:"q" help:"Show no progress."`
+}
+
+// Help is the long help of the command.
+func (driveCommand) Help() string {
+	return `Shows the progress on standard error, live on a terminal and else as a line a second, and at the end the result on standard output.
+
+Kinds of faults: 500; 503 (HTML body); throttle (400 with DynamoDB's throughput exception); retry-after (500 or 503 with x-amz-retry-after); reset (of the connection); cut (the body ends early); slow.
+
+Ctrl-C cancels the calls in flight and reports what there is; a second Ctrl-C ends at once. Exit codes: 0 done, 1 the run failed, 2 wrong flags, 130 or 143 ended by SIGINT or SIGTERM.
+
+Examples:
+  reprise drive                                    the demonstration: 10 s with an outage
+  reprise drive --calls 1000000 --html run.html    a million calls, as fast as they go
+  reprise drive --faults throttle=30% --outage none --service dynamodb
+  reprise drive --mode legacy --duration 5s --json
+  reprise drive --target http://127.0.0.1:8080/ --rate 500`
+}
+
+// Run makes the run and reports it.
+func (c *driveCommand) Run(out streams) error {
+	config, err := c.config()
+	if err != nil {
+		return usageError{err}
+	}
+	var output *report.Output
+	if c.HTML != "" {
+		if output, err = report.Open(c.HTML); err != nil {
+			return err
+		}
+		if c.JSON && output.IsStdout() {
+			output.Discard()
+			return usageError{fmt.Errorf("--json and --html %s both go to standard output", c.HTML)}
+		}
+	}
+
+	ctx, signals := watchSignals(output.Discard)
+	defer signals.stop()
+	res, err := c.drive(ctx, config, out)
+	if res.Schema == "" { // it could not begin
+		output.Discard()
+		if ctx.Err() != nil {
+			return exitError(signals.exitCode())
+		}
+		return err
+	}
+	err = firstError(err, c.report(res, output, out))
+	if err == nil && res.Interrupted {
+		return exitError(signals.exitCode())
+	}
+	return err
+}
+
+// drive makes the run, with its progress shown.
+func (c *driveCommand) drive(ctx context.Context, config drive.Config, out streams) (res record.Result, err error) {
+	d, err := drive.Prepare(ctx, config)
+	if err != nil {
+		return res, err
+	}
+	defer func() { err = firstError(err, d.Close()) }()
+	return d.Run(ctx, func(r *record.Recorder) (stop func()) {
+		phases := config.Target == nil && config.Outage != faulty.Outage{}
+		switch {
+		case c.Quiet:
+			return func() {}
+		case isTerminal(out.Err):
+			return progress.Live(out.Err, r, d.Progress, phases)
+		default:
+			return progress.Lines(out.Err, r, phases)
+		}
+	})
+}
+
+// report writes the page and prints the result; if one fails the other is there
+// all the same. The page comes first: a reader of standard output that has gone
+// ends the process, and nothing half written may be left then.
+func (c *driveCommand) report(res record.Result, output *report.Output, out streams) error {
+	if output == nil {
+		return c.print(res, out)
+	}
+	toStdout := output.IsStdout()
+	page, written := report.HTML(res)
+	if written == nil {
+		written = output.Write(page)
+	} else {
+		output.Discard()
+	}
+	if toStdout {
+		return written
+	}
+	return firstError(written, c.print(res, out))
+}
+
+func (c *driveCommand) print(res record.Result, out streams) error {
+	text := []byte(report.Table(res, isTerminal(out.Out)))
+	if c.JSON {
+		var err error
+		if text, err = report.JSON(res); err != nil {
+			return err
+		}
+	}
+	if _, err := out.Out.Write(text); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
+}
+
+// config reads the flags.
+func (c *driveCommand) config() (drive.Config, error) {
+	config := drive.Config{
+		AllowRemote:    c.AllowRemote,
+		Workers:        c.Workers,
+		Service:        c.Service,
+		Deadline:       c.Deadline,
+		AttemptTimeout: c.AttemptTimeout,
+		SlowDelay:      c.SlowDelay,
+		Seed:           c.Seed,
+	}
+	if c.Calls != nil {
+		if config.Calls = *c.Calls; config.Calls == 0 {
+			return config, errors.New("--calls is 0: want 1 or more")
+		}
+	} else {
+		config.Rate = defaultRate
+		config.Duration = defaultDuration
+	}
+	if c.Duration != nil {
+		if config.Duration = *c.Duration; config.Duration <= 0 {
+			return config, fmt.Errorf("--duration is %v: want more than 0", config.Duration)
+		}
+	}
+	if c.Rate != nil {
+		config.Rate = *c.Rate
+	}
+	if c.MaxAttempts != nil {
+		if *c.MaxAttempts < 1 {
+			return config, fmt.Errorf("--max-attempts is %d: want 1 or more", *c.MaxAttempts)
+		}
+		config.MaxAttempts = *c.MaxAttempts
+	}
+	for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy} {
+		if mode.String() == c.Mode {
+			config.Mode = mode
+		}
+	}
+	var err error
+	if config.Faults, err = faulty.ParseMix(c.Faults); err != nil {
+		return config, fmt.Errorf("--faults: %w", err)
+	}
+	if config.Outage, err = faulty.ParseOutage(c.Outage); err != nil {
+		return config, fmt.Errorf("--outage: %w", err)
+	}
+	if c.Target != "" {
+		if config.Target, err = drive.ParseTarget(c.Target); err != nil {
+			return config, err
+		}
+	}
+	return config, config.Check()
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func firstError(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}

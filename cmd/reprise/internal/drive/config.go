@@ -1,0 +1,80 @@
+package drive
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
+	"github.com/reprise-go/reprise/engine"
+)
+
+const (
+	maxWorkers = 4096
+	maxRate    = 1e6
+)
+
+// Config is what to run. Zero means "no limit" in Calls, Duration, Rate,
+// Deadline and AttemptTimeout; of Calls and Duration one must be set.
+type Config struct {
+	Target      *url.URL // nil for the embedded server
+	AllowRemote bool     // let Target be other than loopback
+
+	Calls    uint64        // calls to begin
+	Duration time.Duration // for which calls are begun
+	Workers  int           // 1 to 4096; the most calls at a time
+	Rate     float64       // calls begun per second, at the most
+
+	Mode           engine.Mode
+	Service        string
+	MaxAttempts    int // 0 for the service's default
+	Deadline       time.Duration
+	AttemptTimeout time.Duration
+
+	// The embedded server's; a target of one's own has its own faults.
+	Faults    faulty.Mix
+	Outage    faulty.Outage
+	SlowDelay time.Duration
+	Seed      uint64
+}
+
+// Check says what is wrong with c, in the words of the command's flags.
+func (c *Config) Check() error {
+	switch {
+	case c.Calls == 0 && c.Duration <= 0:
+		return errors.New("a run needs an end: give --duration or --calls")
+	case c.Workers < 1 || c.Workers > maxWorkers:
+		return fmt.Errorf("--workers is %d: want 1 to %d", c.Workers, maxWorkers)
+	case math.IsNaN(c.Rate) || c.Rate < 0 || c.Rate > maxRate:
+		return fmt.Errorf("--rate is %v: want up to %d calls per second, or 0 for as fast as it goes", c.Rate, int(maxRate))
+	case c.MaxAttempts < 0:
+		return fmt.Errorf("--max-attempts is %d: want 1 or more", c.MaxAttempts)
+	case c.Deadline < 0:
+		return fmt.Errorf("--deadline is %v: want more than 0, or 0 for none", c.Deadline)
+	case c.AttemptTimeout < 0:
+		return fmt.Errorf("--attempt-timeout is %v: want more than 0, or 0 for none", c.AttemptTimeout)
+	case c.SlowDelay < 0:
+		return fmt.Errorf("--slow-delay is %v: want 0 or more", c.SlowDelay)
+	}
+	if c.Target != nil {
+		if err := checkTarget(c.Target, c.AllowRemote); err != nil {
+			return err
+		}
+	}
+	// The engine knows best what it takes.
+	_, err := newEngine(c, engine.Observer{})
+	return err
+}
+
+func newEngine(c *Config, observer engine.Observer) (*engine.Engine, error) {
+	options := []engine.Option{engine.WithMode(c.Mode), engine.WithObserver(observer)}
+	if c.Service != "" {
+		options = append(options, engine.WithService(c.Service))
+	}
+	if c.MaxAttempts != 0 {
+		options = append(options, engine.WithMaxAttempts(c.MaxAttempts))
+	}
+	return engine.New(options...)
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"html/template"
+	"image/color"
+	"time"
+
+	"gonum.org/v1/plot"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
+)
+
+// chart is a chart of the page, drawn for a wide page and for a phone.
+type chart struct {
+	Title, Text  string
+	Legend       []key
+	Wide, Narrow template.HTML
+}
+
+// key explains a colour.
+type key struct {
+	Name  string
+	Color template.CSS
+}
+
+func newKey(name string, c color.NRGBA) key {
+	const digits = "0123456789abcdef"
+	css := []byte{'#'}
+	for _, v := range []uint8{c.R, c.G, c.B} {
+		css = append(css, digits[v>>4], digits[v&15])
+	}
+	return key{name, template.CSS(css)}
+}
+
+// charts are the page's charts. A run of no length has none.
+func charts(res record.Result) ([]chart, error) {
+	end := res.CallingMS / 1e3
+	if len(res.Course.Slots) == 0 || end <= 0 {
+		return nil, nil
+	}
+	v := view{res: res, end: end, bands: bands(res, end)}
+	list := []struct {
+		chart
+		draw func(size) *plot.Plot
+	}{
+		{chart{
+			Title: "Throughput", Text: "Calls that ended, per second.",
+			Legend: []key{newKey("succeeded", okColor), newKey("failed", failedColor)},
+		}, v.throughput},
+		{chart{
+			Title: "Retries", Text: "Retries granted, per second, by the class of the failure.",
+			Legend: []key{newKey("transient", transientColor), newKey("throttling", throttlingColor)},
+		}, v.retries},
+	}
+	if res.Quota.Enabled {
+		list = append(list, struct {
+			chart
+			draw func(size) *plot.Plot
+		}{chart{
+			Title: "Retry quota", Text: "Tokens in the quota; the band spans each moment.",
+			Legend: []key{newKey("level", quotaColor), newKey("lowest to highest", quotaFill)},
+		}, v.quota})
+	}
+	out := make([]chart, len(list))
+	for i, c := range list {
+		var err error
+		if c.Wide, err = svg(c.draw(wide), wide, "wide", c.Title+": "+c.Text); err != nil {
+			return nil, err
+		}
+		if c.Narrow, err = svg(c.draw(narrow), narrow, "narrow", c.Title+": "+c.Text); err != nil {
+			return nil, err
+		}
+		out[i] = c.chart
+	}
+	return out, nil
+}
+
+// view draws a result's course from its beginning to the last call's.
+type view struct {
+	res   record.Result
+	end   float64 // seconds
+	bands []band
+}
+
+// bands are the outage and the recovery, as far as the run got.
+func bands(res record.Result, end float64) []band {
+	var out []band
+	for _, p := range res.Phases {
+		b := band{name: p.Name, start: p.StartMS / 1e3, end: min(p.EndMS/1e3, end)}
+		switch p.Name {
+		case faulty.During.String():
+			b.fill = outageColor
+		case faulty.Recovering.String():
+			b.fill = recoveryColor
+		default:
+			continue
+		}
+		if b.end > b.start {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func (v view) throughput(s size) *plot.Plot {
+	return v.stacked(s,
+		func(slot record.Slot) uint64 { return slot.Succeeded }, okColor,
+		func(slot record.Slot) uint64 { return slot.Stopped }, failedColor)
+}
+
+func (v view) retries(s size) *plot.Plot {
+	return v.stacked(s,
+		func(slot record.Slot) uint64 { return slot.Transient }, transientColor,
+		func(slot record.Slot) uint64 { return slot.Throttling }, throttlingColor)
+}
+
+// stacked draws two counts per second, the second on top of the first.
+func (v view) stacked(s size, lower func(record.Slot) uint64, lowerFill color.Color, upper func(record.Slot) uint64, upperFill color.Color) *plot.Plot {
+	columns, length := v.columns(s.columns)
+	lows, sums := make([]float64, len(columns)), make([]float64, len(columns))
+	top := 1.0
+	for i, c := range columns {
+		// The last column is seldom whole: its rate is by the part there is.
+		seconds := min(length.Seconds(), v.end-float64(i)*length.Seconds())
+		lows[i] = float64(lower(c)) / seconds
+		sums[i] = float64(lower(c)+upper(c)) / seconds
+		top = max(top, sums[i])
+	}
+	p := newPlot(s, v.end, headroom(top), v.bands)
+	xs, low := steps(lows, length.Seconds(), v.end)
+	_, sum := steps(sums, length.Seconds(), v.end)
+	p.Add(area(xs, make([]float64, len(xs)), low, lowerFill), area(xs, low, sum, upperFill))
+	label(p, s, v.bands)
+	return p
+}
+
+func (v view) quota(s size) *plot.Plot {
+	columns, length := v.columns(s.levels)
+	var xs, lows, highs, levels []float64
+	for i, c := range columns {
+		if c.Samples == 0 { // the sampler was late; the line bridges it
+			continue
+		}
+		xs = append(xs, min((float64(i)+0.5)*length.Seconds(), v.end))
+		lows = append(lows, float64(c.Lowest))
+		highs = append(highs, float64(c.Highest))
+		levels = append(levels, float64(c.Last))
+	}
+	p := newPlot(s, v.end, headroom(float64(v.res.Quota.Capacity)), v.bands)
+	p.Add(area(xs, lows, highs, quotaFill), line(xs, levels, quotaColor))
+	label(p, s, v.bands)
+	return p
+}
+
+// columns joins the course into at most n columns, without the tail in which
+// no call began and those in flight ended.
+func (v view) columns(n int) ([]record.Slot, time.Duration) {
+	series := v.res.Course
+	whole := int(v.end/series.SlotLength.Seconds()) + 1
+	series.Slots = series.Slots[:min(len(series.Slots), whole)]
+	columns, length := series.Columns(n)
+	// A sliver of a last column would make a rate of next to nothing.
+	if last := len(columns) - 1; last > 0 && v.end-float64(last)*length.Seconds() < length.Seconds()/4 {
+		columns = columns[:last]
+	}
+	return columns, length
+}
+
+// headroom is the top of an axis that leaves a line for the bands' names.
+func headroom(top float64) float64 { return top * 1.15 }

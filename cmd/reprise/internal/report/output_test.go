@@ -1,0 +1,105 @@
+package report
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func TestOutputAppearsWholeOrNotAtAll(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.html")
+	o, err := Open(path)
+	require.NoError(t, err)
+	assert.NoFileExists(t, path, "nothing is there before it is written")
+	require.NoError(t, o.Write([]byte("whole")))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "whole", string(text))
+	assert.Equal(t, []string{"run.html"}, names(t, dir))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.EqualValues(t, 0o644, info.Mode().Perm())
+}
+
+func TestOutputKeepsTheOldOneUntilThen(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "run.html")
+	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
+	o, err := Open(path)
+	require.NoError(t, err)
+	o.Discard()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(text))
+	assert.Equal(t, []string{"run.html"}, names(t, dir))
+
+	o, err = Open(path)
+	require.NoError(t, err)
+	require.NoError(t, o.Write([]byte("new")))
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(text))
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.EqualValues(t, 0o600, info.Mode().Perm(), "as it was")
+}
+
+func TestOutputFollowsLinks(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "real"), 0o755))
+	real, link := filepath.Join(dir, "real", "run.html"), filepath.Join(dir, "link.html")
+	require.NoError(t, os.WriteFile(real, nil, 0o644))
+	require.NoError(t, os.Symlink(real, link))
+	o, err := Open(link)
+	require.NoError(t, err)
+	require.NoError(t, o.Write([]byte("new")))
+	text, err := os.ReadFile(real)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(text))
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSymlink, "the link is still one")
+}
+
+func TestOutputErrors(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]string{
+		dir: ": is a directory",
+		filepath.Join(dir, "no", "such", "run.html"): ": no such file or directory",
+	} {
+		_, err := Open(path)
+		require.EqualError(t, err, "report "+path+want)
+	}
+
+	// A full disk is found out only by writing.
+	o, err := Open("/dev/full")
+	require.NoError(t, err)
+	require.EqualError(t, o.Write([]byte("text")), "report /dev/full: no space left on device")
+
+	// The directory goes while the run lasts.
+	gone := filepath.Join(dir, "gone")
+	require.NoError(t, os.Mkdir(gone, 0o755))
+	path := filepath.Join(gone, "run.html")
+	o, err = Open(path)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(gone))
+	require.EqualError(t, o.Write([]byte("text")), "report "+path+": no such file or directory")
+	assert.Empty(t, names(t, dir))
+
+	var none *Output
+	none.Discard()
+}

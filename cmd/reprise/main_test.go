@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// childVariable makes the test binary behave as the command.
+const childVariable = "REPRISE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+// reprise runs a command line in this process.
+func reprise(args ...string) (code int, stdout, stderr string) {
+	var out, err bytes.Buffer
+	code = run(args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// child starts a command line in a process of its own.
+func child(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	return cmd
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}} {
+		code, out, stderr := reprise(args...)
+		assert.Zero(t, code)
+		assert.Contains(t, out, "drive")
+		assert.Empty(t, stderr)
+	}
+	code, out, _ := reprise("drive", "--help")
+	assert.Zero(t, code)
+	assert.Contains(t, out, "Examples:")
+	assert.Contains(t, out, "reprise drive --calls 1000000")
+	assert.NotContains(t, out, "${", "every variable is filled in")
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	dir := t.TempDir()
+	for _, row := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"sing", 2, "unexpected argument sing"},
+		{"drive --sing", 2, "unknown flag --sing"},
+		{"drive now", 2, "unexpected argument now"},
+		{"drive --calls 0", 2, "--calls is 0: want 1 or more"},
+		{"drive --calls -1", 2, "--calls"},
+		{"drive --calls many", 2, "--calls"},
+		{"drive --duration 0s", 2, "--duration is 0s: want more than 0"},
+		{"drive --duration=-1s", 2, "--duration is -1s"},
+		{"drive --duration 10", 2, "--duration"},
+		{"drive --workers 0", 2, "--workers is 0: want 1 to 4096"},
+		{"drive --rate=-5", 2, "--rate is -5"},
+		{"drive --rate NaN", 2, "--rate is NaN"},
+		{"drive --mode fast", 2, `--mode must be one of "standard","adaptive","legacy" but got "fast"`},
+		{"drive --max-attempts 0", 2, "--max-attempts is 0: want 1 or more"},
+		{"drive --max-attempts=-3", 2, "--max-attempts is -3"},
+		{"drive --deadline=-1s", 2, "--deadline is -1s"},
+		{"drive --faults 500", 2, `--faults: "500" is not KIND=SHARE`},
+		{"drive --faults 500=200%", 2, `--faults: fault 500: share "200%" is not from 0% to 100%`},
+		{"drive --outage 90%+20%", 2, "--outage: start, length and recovery add up to 110%"},
+		{"drive --target nowhere", 2, `--target "nowhere": want a URL`},
+		{"drive --target http://192.0.2.1/", 2, "--target 192.0.2.1 is not on this machine: a run loads its target, so other hosts need --allow-remote"},
+		{"drive --html " + dir, 1, "report " + dir + ": is a directory"},
+		{"drive --html " + dir + "/no/run.html", 1, "no such file or directory"},
+	} {
+		code, out, stderr := reprise(strings.Fields(row.args)...)
+		assert.Equal(t, row.code, code, row.args)
+		assert.Empty(t, out, row.args)
+		assertOneLine(t, stderr, row.want)
+	}
+}
+
+func assertOneLine(t *testing.T, stderr, want string) {
+	t.Helper()
+	assert.True(t, strings.HasPrefix(stderr, "reprise: "), stderr)
+	assert.Contains(t, stderr, want)
+	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+}
+
+func TestUnreachableTarget(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	html := filepath.Join(t.TempDir(), "run.html")
+	code, out, stderr := reprise("drive", "--target", "http://"+address+"/", "--html", html)
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assertOneLine(t, stderr, "target http://"+address+"/ is unreachable")
+	assertEmpty(t, filepath.Dir(html))
+}
+
+// A server that hangs up on everyone is reached but never answers.
+func TestSilentTarget(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	code, out, stderr := reprise("drive", "-q", "--calls", "3", "--target", "http://"+listener.Addr().String())
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "stopped", "what was seen is shown")
+	assertOneLine(t, stderr, "no attempt was answered by http://"+listener.Addr().String())
+}
+
+func assertEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+}
+
+func TestDriveReports(t *testing.T) {
+	dir := t.TempDir()
+	html := filepath.Join(dir, "run.html")
+	code, out, stderr := reprise("drive", "--calls", "500", "--faults", "500=3%,reset=1%", "--json", "--html", html, "-q")
+	require.Zero(t, code, stderr)
+	assert.Empty(t, stderr)
+	var res struct {
+		Schema           string
+		Calls, Successes uint64
+		Stops            struct{ Total uint64 }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &res), "standard output is the JSON and nothing else")
+	assert.Equal(t, "reprise.drive/1", res.Schema)
+	assert.EqualValues(t, 500, res.Calls)
+	assert.Equal(t, res.Calls, res.Successes+res.Stops.Total)
+	page, err := os.ReadFile(html)
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(page, []byte("<!DOCTYPE html>")))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+
+	code, out, stderr = reprise("drive", "--calls", "100", "--faults", "none", "--outage", "none", "-q")
+	require.Zero(t, code, stderr)
+	assert.Contains(t, out, "100.00%")
+	assert.NotContains(t, out, "\x1b", "no colours for a pipe")
+}
+
+func TestFullDisks(t *testing.T) {
+	code, out, stderr := reprise("drive", "--calls", "10", "--html", "/dev/full", "-q")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, out, "Calls", "the result is not lost with the page")
+	assertOneLine(t, stderr, "report /dev/full: no space left on device")
+
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	var errors bytes.Buffer
+	assert.Equal(t, 1, run([]string{"drive", "--calls", "10", "-q"}, full, &errors))
+	assertOneLine(t, errors.String(), "no space left on device")
+}
+
+func TestPageOnStandardOutput(t *testing.T) {
+	cmd := child(t, "drive", "--calls", "50", "-q", "--html", "/dev/stdout")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	assert.True(t, bytes.HasPrefix(out, []byte("<!DOCTYPE html>")))
+	assert.True(t, bytes.HasSuffix(bytes.TrimSpace(out), []byte("</html>")), "the table does not follow the page")
+
+	var stderr bytes.Buffer
+	cmd = child(t, "drive", "--calls", "50", "--json", "--html", "/dev/stdout")
+	cmd.Stderr = &stderr
+	require.Error(t, cmd.Run())
+	assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+	assertOneLine(t, stderr.String(), "both go to standard output")
+}
+
+func TestSignalsEndTheRunWithItsResult(t *testing.T) {
+	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		dir := t.TempDir()
+		cmd := child(t, "drive", "--duration", "1m", "--rate", "500", "--html", filepath.Join(dir, "run.html"))
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		stderr, err := cmd.StderrPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		// The first line of the progress says that the run is on.
+		line, err := bufio.NewReader(stderr).ReadString('\n')
+		require.NoError(t, err)
+		assert.Contains(t, line, "calls/s")
+		assert.Contains(t, line, "quota")
+		require.NoError(t, cmd.Process.Signal(signal))
+		require.Error(t, cmd.Wait())
+		assert.Equal(t, code, cmd.ProcessState.ExitCode())
+		assert.True(t, strings.HasPrefix(out.String(), "interrupted:"), out.String())
+		assert.Contains(t, out.String(), "lowest level")
+		assert.FileExists(t, filepath.Join(dir, "run.html"))
+	}
+}
+
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	cmd := child(t, "drive", "--duration", "1m", "--rate", "500", "--html", filepath.Join(dir, "run.html"))
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.Error(t, cmd.Wait())
+	assert.Contains(t, []int{130, 143}, cmd.ProcessState.ExitCode())
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		assert.Equal(t, "run.html", e.Name(), "nothing half done is left")
+	}
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+)
+
+// signalWatch turns SIGINT and SIGTERM into the end of a context.
+type signalWatch struct {
+	signals chan os.Signal
+	done    chan struct{}
+	code    atomic.Int32
+}
+
+// watchSignals returns a context that the first SIGINT or SIGTERM cancels. The
+// second one calls cleanUp and ends the process.
+func watchSignals(cleanUp func()) (context.Context, *signalWatch) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &signalWatch{signals: make(chan os.Signal, 2), done: make(chan struct{})}
+	signal.Notify(w.signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer cancel()
+		for seen := 0; ; seen++ {
+			select {
+			case s := <-w.signals:
+				w.code.Store(signalCode(s))
+				cancel()
+				if seen > 0 {
+					cleanUp()
+					os.Exit(int(w.code.Load()))
+				}
+			case <-w.done:
+				return
+			}
+		}
+	}()
+	return ctx, w
+}
+
+// stop gives the signals back to the system's default.
+func (w *signalWatch) stop() {
+	signal.Stop(w.signals)
+	close(w.done)
+}
+
+// exitCode is what a shell says of a process that the last signal ended.
+func (w *signalWatch) exitCode() int { return int(w.code.Load()) }
+
+func signalCode(s os.Signal) int32 {
+	if n, ok := s.(syscall.Signal); ok {
+		return 128 + int32(n)
+	}
+	return 1
+}
