@@ -48,7 +48,7 @@ func TestLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out locked
 		stop := Lines(&out, clockwork{time.Now()}, true)
-		time.Sleep(2500 * time.Millisecond)
+		<-time.After(2500 * time.Millisecond)
 		stop()
 		assert.Equal(t, ""+
 			"  1 s      1000 calls     1000 calls/s  100.0% ok      50 retries/s  quota 500/500  before\n"+
@@ -64,7 +64,7 @@ func (closed) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 func TestProgressSurvivesItsReader(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		stop := Lines(closed{}, clockwork{time.Now()}, false)
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second)
 		stop()
 	})
 }
@@ -74,10 +74,10 @@ func TestLive(t *testing.T) {
 		var out locked
 		start := time.Now()
 		stop := Live(&out, clockwork{start}, func() float64 { return time.Since(start).Seconds() / 4 }, true)
-		time.Sleep(900 * time.Millisecond)
+		<-time.After(900 * time.Millisecond)
 		synctest.Wait()
 		early := out.String()
-		time.Sleep(1100 * time.Millisecond)
+		<-time.After(1100 * time.Millisecond)
 		synctest.Wait()
 		stop()
 		late := strings.TrimPrefix(out.String(), early)
