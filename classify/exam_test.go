@@ -156,8 +156,11 @@ func TestNeverSentNeedsEveryBranch(t *testing.T) {
 		{"two dials", errors.Join(refused, refused), true},
 		{"a dial and a read", errors.Join(refused, read(sys("read", syscall.ECONNRESET))), false},
 		{"a dial and something unknown", errors.Join(refused, errors.New("x")), false},
-		{"a dial behind a status", multiError{statusError(503), refused}, false},
-		{"a dial behind a code", multiError{&apiError{"SlowDown", 0}, refused}, false},
+		{"a dial under a status", answered{apiError{"", 503}, refused}, false},
+		{"a dial under a code", answered{apiError{"SlowDown", 0}, refused}, false},
+		{"a dial under an unknown code", answered{apiError{"X", 0}, refused}, false},
+		{"a dial under neither", answered{apiError{"", 0}, refused}, true},
+		{"a read from the proxy", &net.OpError{Op: "socks connect", Err: read(syscall.ECONNRESET)}, true},
 		{"a dial behind an empty code", multiError{refused, dial(&apiError{"", 0})}, true},
 		{"a dial that dials", dial(errors.Join(errors.New("x"), errors.New("y"))), true},
 	} {
@@ -175,6 +178,17 @@ func TestRetryAfterIsCarried(t *testing.T) {
 	// The first that says something counts.
 	assert.Equal(t, time.Second, classify.Default.ExplainError(directed{0, directed{time.Second, directed{time.Minute, nil}}}).RetryAfter)
 }
+
+// answered is an answer whose cause was another failure.
+type answered struct {
+	apiError
+	err error
+}
+
+func (a answered) Error() string       { panic("Error was called") }
+func (a answered) ErrorCode() string   { return a.code }
+func (a answered) HTTPStatusCode() int { return a.status }
+func (a answered) Unwrap() error       { return a.err }
 
 // convertible answers errors.As, and wraps nothing.
 type convertible struct{ to error }
@@ -202,6 +216,14 @@ func (c convertible) As(target any) bool {
 	return false
 }
 
+// convertibleWrapper wraps one error and turns into another.
+type convertibleWrapper struct {
+	convertible
+	err error
+}
+
+func (c convertibleWrapper) Unwrap() error { return c.err }
+
 // selfish turns into itself for whoever asks.
 type selfish struct{ err error }
 
@@ -226,13 +248,15 @@ func TestOwnAsMethodIsHeard(t *testing.T) {
 		{dial(sys("connect", syscall.ECONNREFUSED)), classify.RuleRefused, true},
 		{&net.DNSError{IsNotFound: true}, classify.RuleDNSNotFound, true},
 		{syscall.EPIPE, classify.RuleReset, false},
+		{&apiError{"SlowDown", 400}, classify.RuleThrottlingCode, false},
 		{errors.New("x"), classify.RuleUnrecognized, false},
 	} {
 		v := classify.Default.ExplainError(convertible{c.to})
 		assert.Equal(t, c.rule, v.Rule, "%v", v.Rule)
 		assert.Equal(t, c.neverSent, v.NeverSent)
 	}
-	assert.Equal(t, throttle, classify.Default.Error(selfish{&apiError{"SlowDown", 0}}))
+	assert.Equal(t, throttle, classify.Default.Error(selfish{&apiError{"SlowDown", 0}}), "one that turns into itself")
+	assert.Equal(t, throttle, classify.Default.Error(convertibleWrapper{convertible{read(syscall.EPIPE)}, &apiError{"SlowDown", 0}}), "what it wraps is not forgotten")
 }
 
 func TestAgreesWithErrorsIsOnRealSentinels(t *testing.T) {

@@ -12,16 +12,17 @@ import (
 )
 
 // What an error may say of itself, and how it leads to the errors below it.
+// Aliases, because an As method can only be asked for a type it can write down.
 type (
-	retryableError interface{ RetryableError() bool }
-	errorCoder     interface{ ErrorCode() string }
-	statusCoder    interface{ HTTPStatusCode() int }
-	timeouter      interface{ Timeout() bool }
-	retryAfterer   interface{ RetryAfter() time.Duration }
-	equaler        interface{ Is(target error) bool }
-	converter      interface{ As(target any) bool }
-	unwrapper      interface{ Unwrap() error }
-	multiUnwrapper interface{ Unwrap() []error }
+	retryableError = interface{ RetryableError() bool }
+	errorCoder     = interface{ ErrorCode() string }
+	statusCoder    = interface{ HTTPStatusCode() int }
+	timeouter      = interface{ Timeout() bool }
+	retryAfterer   = interface{ RetryAfter() time.Duration }
+	equaler        = interface{ Is(target error) bool }
+	converter      = interface{ As(target any) bool }
+	unwrapper      = interface{ Unwrap() error }
+	multiUnwrapper = interface{ Unwrap() []error }
 )
 
 // traits is what is known of an error from its concrete type alone: a bit for
