@@ -27,7 +27,7 @@ func (c *Curve) At(t float64, throttled bool) float64 {
 	} else {
 		calculated = c.s.cubic(nanosOf(t))
 	}
-	c.s.setRate(calculated)
+	c.s.fillRate = max(calculated, minFillRate)
 	return calculated
 }
 

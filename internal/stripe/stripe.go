@@ -55,10 +55,13 @@ var (
 	made atomic.Uint64
 )
 
-// New returns a counter at zero, with twice as many cells as there are
-// processors now, so that handles made in a row seldom meet in one.
+// New returns a counter at zero: one cell if there is one processor now, else
+// twice as many as there are, so that handles made in a row seldom meet in one.
 func New() Counter {
-	n := min(2*runtime.GOMAXPROCS(0), maxCells)
+	n := runtime.GOMAXPROCS(0)
+	if n > 1 {
+		n = min(2*n, maxCells)
+	}
 	return Counter{cells: make([]cell, 1<<bits.Len(uint(n-1)))}
 }
 
@@ -67,6 +70,13 @@ func New() Counter {
 // Counter. Wait-free but for the first add on a processor, which allocates its
 // handle. Reads no clock.
 func (c *Counter) Add() uint64 {
+	if len(c.cells) == 1 {
+		return c.cells[0].n.Add(1)
+	}
+	return c.addOwn()
+}
+
+func (c *Counter) addOwn() uint64 {
 	h, _ := handles.Get().(*handle)
 	if h == nil {
 		h = newHandle()
