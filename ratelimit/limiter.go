@@ -120,7 +120,7 @@ func (l *Limiter) takeOne(nowNanos int64) bool {
 		return false
 	}
 	tokens := s.level + s.fillRate*seconds(nowNanos-s.atNanos)
-	if !(tokens < horizonTokens) {
+	if !(tokens >= 0 && tokens < horizonTokens) {
 		return false
 	}
 	allowed := int64(tokens*float64(ticksPerToken) + 0.5)

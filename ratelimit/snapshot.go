@@ -10,6 +10,7 @@ import (
 // R8's constants.
 const (
 	minFillRate = 0.5 // tokens/s
+	maxFillRate = 1e15
 	minCapacity = 1.0 // tokens
 	smooth      = 0.8
 	beta        = 0.7
@@ -134,7 +135,10 @@ func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 // begins anew where s ends, unless it stays the same line; then so does used,
 // and that is what it returns.
 func (s *snapshot) setRate(old *snapshot, rate float64, nowNanos, used int64) (usedAfter int64) {
-	fill := max(rate, minFillRate)
+	fill := minFillRate
+	if rate > fill { // so what is no number is the minimum
+		fill = min(rate, maxFillRate)
+	}
 	if fill == old.fillRate {
 		return used
 	}
