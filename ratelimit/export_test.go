@@ -49,3 +49,8 @@ func SetRate(rate float64) (fill, capacity float64) {
 	s.setRate(new(snapshot), rate, 0, 0)
 	return s.fillRate, s.capacity()
 }
+
+// Sampling reports whether successes may skip the clock now.
+func Sampling(l *Limiter) bool {
+	return l.gate.word.Load()&maskOf != 0
+}

@@ -101,35 +101,60 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		p, word, s := l.state()
 		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
 		border := at >= l.border(s.bucket)
-		if what == success && s.flat && !border {
-			l.count(counted)
+		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
+			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
 		next := *s
-		next.uncounted += 1 - counted
-		if border {
-			l.measure(&next, at)
-		}
 		used := usedOf(word)
+		cut = false
 		switch {
 		case what == rebase:
-			next.uncounted = s.uncounted
 			next.level, next.atNanos = s.refill(at, used)
 			used = 0
-		case what == success:
-			calculated := next.cubic(at)
-			next.flat = calculated >= 2*next.measured
-			used = next.setRate(s, min(calculated, 2*next.measured), at, used)
-		case s.enabled && admittedNanos < s.lastThrottleNanos && at-s.lastThrottleNanos < windowNanos:
-			// Coalesced: counted, and nothing else.
+		case s.floor == open && what == throttle && !border:
+			if coalesces(s.lastThrottle(&l.counts), at, admittedNanos, windowNanos) {
+				l.count(counted)
+				return false
+			}
+			l.counts.Mark(at, 1-counted)
+			if p.word.Load()&^usedMask == word&^usedMask {
+				return true
+			}
+			counted = 1 // but the mark may have come too late
+			continue
+		case s.floor == open:
+			next.floor = closed
 		default:
-			cut = true
-			next.flat = false
-			used = next.setRate(s, min(next.throttle(at), 2*next.measured), at, used)
-		}
-		if !border && what != rebase && next.sameRates(s) {
-			l.count(counted)
-			return cut
+			next.lastThrottleNanos = s.lastThrottle(&l.counts)
+			at = max(at, next.lastThrottleNanos)
+			next.uncounted += 1 - counted
+			if border {
+				l.measure(&next, at)
+			}
+			var rate float64
+			switch {
+			case what == success:
+				calculated := next.cubic(at)
+				rate = next.min(calculated)
+				next.flat = rate < calculated && rate > minFillRate
+				used = next.setRate(s, rate, at, used)
+			case s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
+				// Counted, and nothing else.
+			default:
+				cut = true
+				rate = next.min(next.throttle(at))
+				next.flat = false
+				used = next.setRate(s, rate, at, used)
+				next.settle()
+			}
+			if next.fillRate != s.fillRate && what == success {
+				next.floor = off
+			}
+			if !border && next.sameRates(s) {
+				l.count(counted)
+				return cut
+			}
 		}
 		if cut && !s.enabled {
 			l.gate.enable()
@@ -143,9 +168,23 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		}
 		*mine = next
 		if p.word.CompareAndSwap(word, slot|uint64(used)) {
+			if what != rebase && next.floor == closed && s.floor == open {
+				home = nil
+				continue
+			}
 			return cut
 		}
 	}
+}
+
+// coalesces reports whether a throttle tells what the last cut has answered.
+func coalesces(lastThrottle, at, admitted, window int64) bool {
+	return admitted < lastThrottle && at-lastThrottle < window
+}
+
+// min is R8.2's bound on the rate.
+func (s *snapshot) min(calculated float64) float64 {
+	return min(calculated, 2*s.measured)
 }
 
 // count puts a response that is not in it yet in the counter.
@@ -172,7 +211,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 // change, but for the count.
 func (s *snapshot) sameRates(old *snapshot) bool {
 	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
-		s.lastMax == old.lastMax && s.flat == old.flat && s.enabled == old.enabled
+		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled
 }
 
 // border returns when the bucket ends, in nanoseconds since New.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reprise-go/reprise/internal/invariant"
+	"github.com/reprise-go/reprise/internal/stripe"
 )
 
 // R8's constants.
@@ -65,7 +66,34 @@ type snapshot struct {
 	enabled bool
 	// flat says that a success changes nothing before the next border: the rate
 	// is at twice the measured one, which holds it there.
-	flat bool
+	flat  bool
+	floor floor
+}
+
+// floor says how throttles find the state at the minimum rate, where another cut
+// changes nothing but the time of the last throttle. In a storm every response
+// is such a cut, and a word that all of them write would be all that they do.
+type floor uint8
+
+const (
+	// off: a throttle publishes its cut.
+	off floor = iota
+	// open: before the next border a throttle only marks its time, in its own
+	// cell of the counter, and is done if the snapshot still is the state then.
+	// The last throttle is lastThrottleNanos or the latest mark.
+	open
+	// closed: as open, but nobody marks any more. What needs to know the last
+	// throttle closes first and then reads the marks: who marked before is seen,
+	// and who comes later sees that it is closed, and publishes.
+	closed
+)
+
+// lastThrottle returns the last throttle, marks included.
+func (s *snapshot) lastThrottle(counts *stripe.Counter) int64 {
+	if s.floor == off {
+		return s.lastThrottleNanos
+	}
+	return max(s.lastThrottleNanos, counts.Marked())
 }
 
 // seconds multiplies where a division would be exact: the error is far below a
@@ -165,6 +193,14 @@ func (s *snapshot) throttle(atNanos int64) (calculated float64) {
 	s.lastThrottleNanos = atNanos
 	s.enabled = true
 	return beta * rate
+}
+
+// settle opens the floor after a cut if the next cut would change nothing.
+func (s *snapshot) settle() {
+	s.floor = off
+	if s.fillRate == minFillRate && s.lastMax == min(s.measured, minFillRate) {
+		s.floor = open
+	}
 }
 
 // cubic is R8.2's calculated rate when nothing is throttled.

@@ -26,7 +26,8 @@ func (l *Limiter) SnapshotAt(now time.Time) Stats {
 		return Stats{}
 	}
 	_, word, s := l.state()
-	at := max(min(l.anchor.Nanos(now), maxNanos), s.lastThrottleNanos)
+	last := s.lastThrottle(&l.counts)
+	at := max(min(l.anchor.Nanos(now), maxNanos), last)
 	level, _ := s.refill(at, usedOf(word))
 	return Stats{
 		FillRate:      s.fillRate,
@@ -34,7 +35,7 @@ func (l *Limiter) SnapshotAt(now time.Time) Stats {
 		Capacity:      s.capacity(),
 		Level:         level,
 		Enabled:       s.enabled,
-		SinceThrottle: time.Duration(at - s.lastThrottleNanos),
+		SinceThrottle: time.Duration(at - last),
 		Waiting:       int(l.queue.waiting.Load()),
 	}
 }
