@@ -16,14 +16,15 @@ const (
 )
 
 // Update is [Limiter.UpdateAt] at this instant, but does not always look at the
-// clock. It does whenever something was ever throttled, and for every throttle.
-// Before the first throttle it samples: all successes are counted, and when more
-// than some 16,000 came in a half second (on two processors; it grows with
-// their number), only one in so many looks at the clock that all those which
-// miss the end of a half second together are less than a 1,024th of its count.
-// A timer sees to it that a border is seen by the first success after it when
-// the rate falls, however sharply. So the measured rate may be off by a 1,024th
-// of R8's, or by what came while the timer was late; below that rate it is R8's.
+// clock. It does for every response once anything was throttled, and as long as
+// no more than 2,048 responses come in a half second (8,192 on two processors,
+// and so on with their number): then it is R8. Above that, and before the first
+// throttle, all successes are counted but only a sample looks at the clock, such
+// that those which miss the end of a half second together are less than a
+// 1,024th of the count of the one before. A timer ends the sampling at each
+// border, so that the first success after it is seen however sharply the rate
+// has fallen. So the measured rate is within a 1,024th of R8's, or within what
+// came while the timer was late.
 func (l *Limiter) Update(throttled bool) {
 	if l.gate.enabled() {
 		now := l.anchor.Now()
@@ -47,8 +48,8 @@ func (l *Limiter) Update(throttled bool) {
 // refused locally (R8.3).
 //
 // A success that changes no rate is one add on the processor's own line. One
-// that does publishes a snapshot: 128 bytes of a 2 KiB page, so one allocation
-// in fifteen. Lock-free: a failed CAS means that another operation succeeded.
+// that does publishes a snapshot: 80 bytes of a page, so one allocation of 1,280
+// bytes in fifteen. Lock-free: a failed CAS means that another operation succeeded.
 // Never blocks, reads no clock. A now before one that was already seen counts as
 // the later one.
 func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
