@@ -125,7 +125,11 @@ func (l *Limiter) takeOne(nowNanos int64) bool {
 	}
 	allowed := int64(tokens*float64(ticksPerToken) + 0.5)
 	used := max(usedOf(word), allowed-s.capacityTicks) + ticksPerToken
-	return used <= allowed && p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
+	if used > allowed {
+		return false
+	}
+	reach(beforeAdmission)
+	return p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
 }
 
 // TryAdmit is [Limiter.TryAdmitAt] at this instant.
@@ -181,6 +185,7 @@ func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Dur
 		if used+reserve > allowed {
 			return s.wait(nowNanos, used+ahead*ticksPerToken), true
 		}
+		reach(beforeAdmission)
 		if p.word.CompareAndSwap(word, word&^usedMask|uint64(used)) {
 			if invariant.Enabled {
 				invariant.Check(used <= allowed, "ratelimit: used above the allowance")

@@ -110,5 +110,7 @@ func (l *Limiter) turn(p *page) {
 	if l.current.Load() != p {
 		return
 	}
-	l.current.CompareAndSwap(p, newPage(p.at(word), usedOf(word)))
+	next := newPage(p.at(word), usedOf(word))
+	reach(beforeTurn)
+	l.current.CompareAndSwap(p, next)
 }

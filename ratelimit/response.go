@@ -118,6 +118,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				l.count(counted)
 				return false
 			}
+			reach(beforeMark)
 			l.counts.Mark(at, 1-counted)
 			if p.word.Load()&^usedMask == word&^usedMask {
 				return true
@@ -168,6 +169,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			home = p
 		}
 		*mine = next
+		reach(beforePublication)
 		if p.word.CompareAndSwap(word, slot|uint64(used)) {
 			if what != rebase && next.floor == closed && s.floor == open {
 				home = nil
