@@ -27,8 +27,30 @@ func (c *Curve) At(t float64, throttled bool) float64 {
 	} else {
 		calculated = c.s.cubic(nanosOf(t))
 	}
-	c.s.setRate(calculated)
+	c.s.fillRate = max(calculated, minFillRate)
 	return calculated
 }
 
 func nanosOf(s float64) int64 { return int64(s * float64(time.Second)) }
+
+// WithRate returns an enabled limiter with half a token, the capacity 1 and a
+// fill rate that R8 would never make.
+func WithRate(now time.Time, rate float64) *Limiter {
+	l := New(now)
+	s := &snapshot{fillRate: rate, capacityTicks: ticksPerToken, level: 0.5, enabled: true}
+	l.current.Store(newPage(s, 0))
+	l.gate.enable()
+	return l
+}
+
+// SetRate returns what R8.2 makes of a new rate.
+func SetRate(rate float64) (fill, capacity float64) {
+	var s snapshot
+	s.setRate(new(snapshot), rate, 0, 0)
+	return s.fillRate, s.capacity()
+}
+
+// Sampling reports whether successes may skip the clock now.
+func Sampling(l *Limiter) bool {
+	return l.gate.word.Load()&maskOf != 0
+}

@@ -47,15 +47,12 @@ func (g *gate) skips(n uint64) bool {
 	return g.word.Load()&maskOf&n != 0
 }
 
-// skipMask returns the mask for the half second after one in which count
-// requests came: all cells together may miss a 1,024th of them. It is 0 until
-// that is more than one request for each cell.
-func skipMask(count uint64, cells int) uint32 {
+// skipBits returns the length of the mask for the half second after one in which
+// count requests came: all cells together may miss a 1,024th of them. It is 0
+// until that is two requests for each cell.
+func skipBits(count uint64, cells int) uint8 {
 	share := count / maxSkipShare / uint64(max(cells, 1))
-	if share < 2 {
-		return 0
-	}
-	return uint32(1)<<min(bits.Len64(share)-1, 31) - 1
+	return uint8(min(max(bits.Len64(share), 1)-1, 31))
 }
 
 // watch lets successes skip the clock until the border that ends bucket, which
@@ -63,7 +60,7 @@ func skipMask(count uint64, cells int) uint32 {
 // thousand times slower would leave the border unseen a thousand times longer.
 // So a timer withdraws the mask at the border, and without a timer there is no
 // mask.
-func (g *gate) watch(bucket int64, mask uint32, left int64) {
+func (g *gate) watch(bucket, mask uint32, left int64) {
 	old := g.word.Load()
 	if old >= enabledBit {
 		return

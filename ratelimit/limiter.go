@@ -103,8 +103,33 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	if !l.gate.enabled() {
 		return 0
 	}
+	if l.takeOne(nowNanos) {
+		return 0
+	}
 	wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
 	return wait
+}
+
+// takeOne is take for the common case, a token and nobody waiting, in one try
+// and without its questions. false means nothing.
+func (l *Limiter) takeOne(nowNanos int64) bool {
+	p := l.current.Load()
+	word := p.word.Load()
+	s := p.at(word)
+	if nowNanos < s.atNanos || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || !s.enabled {
+		return false
+	}
+	tokens := s.level + s.fillRate*seconds(nowNanos-s.atNanos)
+	if !(tokens >= 0 && tokens < horizonTokens) {
+		return false
+	}
+	allowed := int64(tokens*float64(ticksPerToken) + 0.5)
+	used := max(usedOf(word), allowed-s.capacityTicks) + ticksPerToken
+	if used > allowed {
+		return false
+	}
+	reach(beforeAdmission)
+	return p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
 }
 
 // TryAdmit is [Limiter.TryAdmitAt] at this instant.
@@ -127,7 +152,7 @@ func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err e
 	wait, ok := l.take(l.anchor.Nanos(now), costTicks, l.queue.waiting.Load(), false)
 	if !ok {
 		_, _, s := l.state()
-		return 0, fmt.Errorf("%w: %d tokens: want at most the capacity, %g now", ErrCost, cost, s.capacity)
+		return 0, fmt.Errorf("%w: %d tokens: want at most the capacity, %g now", ErrCost, cost, s.capacity())
 	}
 	return wait, nil
 }
@@ -137,7 +162,7 @@ func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err e
 // it took them, else the time until they may be there, and false if they never
 // will, because the capacity is lower.
 func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Duration, ok bool) {
-	nowNanos = max(nowNanos, 0)
+	nowNanos = min(max(nowNanos, 0), maxNanos)
 	for {
 		p, word, s := l.state()
 		if !s.enabled {
@@ -160,6 +185,7 @@ func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Dur
 		if used+reserve > allowed {
 			return s.wait(nowNanos, used+ahead*ticksPerToken), true
 		}
+		reach(beforeAdmission)
 		if p.word.CompareAndSwap(word, word&^usedMask|uint64(used)) {
 			if invariant.Enabled {
 				invariant.Check(used <= allowed, "ratelimit: used above the allowance")

@@ -119,8 +119,9 @@ func (p *pair) update(now int64, throttled bool) {
 
 func (p *pair) compare(now int64) {
 	s := p.l.SnapshotAt(p.at(now))
+	level := math.Min(p.m.capacity, p.m.level+span(p.m.lastRefill, p.phase+now)*p.m.fill)
 	if s.Enabled != p.m.enabled || !near(p.m.fill, s.FillRate) || !near(p.m.measured, s.MeasuredRate) ||
-		!near(p.m.capacity, s.Capacity) || !near(p.m.level, s.Level) ||
+		!near(p.m.capacity, s.Capacity) || !near(level, s.Level) ||
 		!near(span(p.m.lastThrottle, p.phase+now), s.SinceThrottle.Seconds()) {
 		require.FailNow(p.t, "state differs", "at %v: %+v\nmodel %+v", time.Duration(now), s, *p.m)
 	}

@@ -6,8 +6,14 @@ import (
 	"github.com/reprise-go/reprise/internal/pad"
 )
 
-// records is how many snapshots a page holds: with its header it is 2 KiB.
-const records = 15
+const (
+	// records is how many snapshots a page holds: all that 4 bits can tell
+	// apart, but for one, and 1,264 bytes with the header, a size class of 1,280.
+	records = 15
+	// lineBytes keeps the words off the line of the first record. Half of
+	// pad.CacheLine: whoever reads the one reads the other as well.
+	lineBytes = pad.CacheLine / 2
+)
 
 // page is a run of snapshots and the word that says which of them is the state.
 // A page is filled once, never reused: the collector frees it when no reader
@@ -40,7 +46,7 @@ type page struct {
 	// Overflow:  a failed claim freezes the page, and each caller fails once.
 	claimed atomic.Uint32
 
-	_ [pad.CacheLine - 12]byte
+	_ [lineBytes - 12]byte
 
 	record [records]snapshot
 }
@@ -104,5 +110,7 @@ func (l *Limiter) turn(p *page) {
 	if l.current.Load() != p {
 		return
 	}
-	l.current.CompareAndSwap(p, newPage(p.at(word), usedOf(word)))
+	next := newPage(p.at(word), usedOf(word))
+	reach(beforeTurn)
+	l.current.CompareAndSwap(p, next)
 }

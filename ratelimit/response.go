@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // response is what R8.2 is told about.
 type response uint8
@@ -13,21 +16,27 @@ const (
 )
 
 // Update is [Limiter.UpdateAt] at this instant, but does not always look at the
-// clock. It does whenever something was ever throttled, and for every throttle.
-// Before the first throttle it samples: all successes are counted, and when more
-// than some 16,000 came in a half second (on two processors; it grows with
-// their number), only one in so many looks at the clock that all those which
-// miss the end of a half second together are less than a 1,024th of its count.
-// A timer sees to it that a border is seen by the first success after it when
-// the rate falls, however sharply. So the measured rate may be off by a 1,024th
-// of R8's, or by what came while the timer was late; below that rate it is R8's.
+// clock. It does for every response once anything was throttled, and as long as
+// no more than 2,048 responses come in a half second (8,192 on two processors,
+// and so on with their number): then it is R8. Above that, and before the first
+// throttle, all successes are counted but only a sample looks at the clock, such
+// that those which miss the end of a half second together are less than a
+// 1,024th of the count of the one before. A timer ends the sampling at each
+// border, so that the first success after it is seen however sharply the rate
+// has fallen. So the measured rate is within a 1,024th of R8's, or within what
+// came while the timer was late.
 func (l *Limiter) Update(throttled bool) {
+	if l.gate.enabled() {
+		now := l.anchor.Now()
+		l.respond(now, kind(throttled), 0, now, 0)
+		return
+	}
 	n := l.counts.Add()
 	if !throttled && l.gate.skips(n) {
 		return
 	}
 	now := l.anchor.Now()
-	l.respond(now, kind(throttled), now, 0)
+	l.respond(now, kind(throttled), 1, now, 0)
 	if !throttled {
 		l.watch(now)
 	}
@@ -39,8 +48,8 @@ func (l *Limiter) Update(throttled bool) {
 // refused locally (R8.3).
 //
 // A success that changes no rate is one add on the processor's own line. One
-// that does publishes a snapshot: 128 bytes of a 2 KiB page, so one allocation
-// in fifteen. Lock-free: a failed CAS means that another operation succeeded.
+// that does publishes a snapshot: 80 bytes of a page, so one allocation of 1,280
+// bytes in fifteen. Lock-free: a failed CAS means that another operation succeeded.
 // Never blocks, reads no clock. A now before one that was already seen counts as
 // the later one.
 func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
@@ -49,8 +58,7 @@ func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 
 // UpdateNanos is [Limiter.UpdateAt] for a count of nanoseconds.
 func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
-	l.counts.Add()
-	l.respond(nowNanos, kind(throttled), nowNanos, 0)
+	l.respond(nowNanos, kind(throttled), 0, nowNanos, 0)
 }
 
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
@@ -64,8 +72,7 @@ func (l *Limiter) ThrottleAt(now, admitted time.Time, window time.Duration) (cut
 
 // ThrottleNanos is [Limiter.ThrottleAt] for counts of nanoseconds.
 func (l *Limiter) ThrottleNanos(nowNanos, admittedNanos int64, window time.Duration) (cut bool) {
-	l.counts.Add()
-	return l.respond(nowNanos, throttle, admittedNanos, int64(window))
+	return l.respond(nowNanos, throttle, 0, admittedNanos, int64(window))
 }
 
 func kind(throttled bool) response {
@@ -75,16 +82,17 @@ func kind(throttled bool) response {
 	return success
 }
 
-// respond is R8.2 but for the count, which the caller has made. It reports
-// whether the rate was cut.
+// respond is R8.2. counted is 1 if the caller has put the response in the
+// counter, else 0: one that is published goes along with the snapshot. It
+// reports whether the rate was cut.
 //
 // It ends: a failed CAS means that another operation succeeded, and a page that
 // is used up is replaced by whoever finds it so.
-func (l *Limiter) respond(nowNanos int64, what response, admittedNanos, windowNanos int64) (cut bool) {
+func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admittedNanos, windowNanos int64) (cut bool) {
 	if l.current.Load() == nil {
 		return false
 	}
-	nowNanos = max(nowNanos, 0)
+	nowNanos = min(max(nowNanos, 0), maxNanos)
 	var (
 		home *page // whose record we own
 		mine *snapshot
@@ -92,14 +100,63 @@ func (l *Limiter) respond(nowNanos int64, what response, admittedNanos, windowNa
 	)
 	for {
 		p, word, s := l.state()
-		if what == success && nowNanos < s.flatUntilNanos {
+		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
+		border := at >= l.border(s.bucket)
+		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
+			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
 		next := *s
-		next.level, next.atNanos = s.refill(nowNanos, usedOf(word))
-		cut = l.step(&next, s, what, admittedNanos, windowNanos)
-		if next.sameButForTime(s) && what != rebase {
-			return cut
+		used := usedOf(word)
+		cut = false
+		switch {
+		case what == rebase:
+			next.level, next.atNanos = s.refill(at, used)
+			used = 0
+		case s.floor == open && what == throttle && !border:
+			if coalesces(s.lastThrottle(&l.counts), at, admittedNanos, windowNanos) {
+				l.count(counted)
+				return false
+			}
+			reach(beforeMark)
+			l.counts.Mark(at, 1-counted)
+			if p.word.Load()&^usedMask == word&^usedMask {
+				return true
+			}
+			counted = 1 // but the mark may have come too late
+			continue
+		case s.floor == open:
+			next.floor = closed
+		default:
+			next.lastThrottleNanos = s.lastThrottle(&l.counts)
+			at = max(at, next.lastThrottleNanos)
+			next.uncounted += 1 - counted
+			if border {
+				l.measure(&next, at)
+			}
+			var rate float64
+			switch {
+			case what == success:
+				calculated := next.cubic(at)
+				rate = next.min(calculated)
+				next.flat = rate < calculated && rate > minFillRate
+				used = next.setRate(s, rate, at, used)
+			case s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
+				// Counted, and nothing else.
+			default:
+				cut = true
+				rate = next.min(next.throttle(at))
+				next.flat = false
+				used = next.setRate(s, rate, at, used)
+				next.settle()
+			}
+			if next.fillRate != s.fillRate && what == success {
+				next.floor = off
+			}
+			if !border && next.sameRates(s) {
+				l.count(counted)
+				return cut
+			}
 		}
 		if cut && !s.enabled {
 			l.gate.enable()
@@ -112,60 +169,62 @@ func (l *Limiter) respond(nowNanos int64, what response, admittedNanos, windowNa
 			home = p
 		}
 		*mine = next
-		if p.word.CompareAndSwap(word, slot) {
+		reach(beforePublication)
+		if p.word.CompareAndSwap(word, slot|uint64(used)) {
+			if what != rebase && next.floor == closed && s.floor == open {
+				home = nil
+				continue
+			}
 			return cut
 		}
 	}
 }
 
-// step computes next, which is s with its level refilled, after one response at
-// next.atNanos.
-func (l *Limiter) step(next, s *snapshot, what response, admittedNanos, windowNanos int64) (cut bool) {
-	at := next.atNanos
-	if what == rebase {
-		return false
-	}
-	if bucket := (l.phaseNanos + at) / halfSecond; bucket > s.bucket {
-		sum := l.counts.Sum()
-		count := sum - s.counted
-		rate := float64(count) / (float64(bucket-s.bucket) / 2)
-		next.measured = smooth*rate + (1-smooth)*s.measured
-		next.bucket, next.counted = bucket, sum
-		next.skip = skipMask(count, l.counts.Cells())
-		next.flatUntilNanos = 0
-	}
-	if what == success {
-		calculated := next.cubic(at)
-		if calculated >= 2*next.measured {
-			next.flatUntilNanos = l.border(next.bucket)
-		}
-		next.setRate(min(calculated, 2*next.measured))
-		return false
-	}
-	if s.enabled && admittedNanos < s.lastThrottleNanos && at-s.lastThrottleNanos < windowNanos {
-		return false // coalesced: counted, and nothing else
-	}
-	next.flatUntilNanos = 0
-	next.setRate(min(next.throttle(at), 2*next.measured))
-	return true
+// coalesces reports whether a throttle tells what the last cut has answered.
+func coalesces(lastThrottle, at, admitted, window int64) bool {
+	return admitted < lastThrottle && at-lastThrottle < window
 }
 
-// sameButForTime reports whether s and old differ in nothing but where their
-// allowance lines, which are then one line, begin.
-func (s *snapshot) sameButForTime(old *snapshot) bool {
-	return s.fillRate == old.fillRate && s.capacity == old.capacity && s.bucket == old.bucket &&
-		s.lastThrottleNanos == old.lastThrottleNanos && s.lastMax == old.lastMax &&
-		s.enabled == old.enabled && s.flatUntilNanos == old.flatUntilNanos
+// min is R8.2's bound on the rate.
+func (s *snapshot) min(calculated float64) float64 {
+	return min(calculated, 2*s.measured)
+}
+
+// count puts a response that is not in it yet in the counter.
+func (l *Limiter) count(counted uint64) {
+	if counted == 0 {
+		l.counts.Add()
+	}
+}
+
+// measure takes s over the border that at lies behind.
+func (l *Limiter) measure(s *snapshot, at int64) {
+	bucket := uint32(min((l.phaseNanos+at)/halfSecond, math.MaxUint32))
+	sum := l.counts.Sum()
+	count := sum + s.uncounted
+	rate := float64(count) / (float64(bucket-s.bucket) / 2)
+	s.measured = smooth*rate + (1-smooth)*s.measured
+	s.bucket = bucket
+	s.uncounted = -sum
+	s.skip = skipBits(count, l.counts.Cells())
+	s.flat = false
+}
+
+// sameRates reports whether s differs from old in nothing that a response can
+// change, but for the count.
+func (s *snapshot) sameRates(old *snapshot) bool {
+	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
+		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled
 }
 
 // border returns when the bucket ends, in nanoseconds since New.
-func (l *Limiter) border(bucket int64) int64 {
-	return (bucket+1)*halfSecond - l.phaseNanos
+func (l *Limiter) border(bucket uint32) int64 {
+	return (int64(bucket)+1)*halfSecond - l.phaseNanos
 }
 
 // rebase starts the line afresh at now, before its numbers grow too large.
 func (l *Limiter) rebase(nowNanos int64) {
-	l.respond(nowNanos, rebase, 0, 0)
+	l.respond(nowNanos, rebase, 1, 0, 0)
 }
 
 // watch lets [Limiter.Update] sample until the current bucket ends.
@@ -175,6 +234,6 @@ func (l *Limiter) watch(nowNanos int64) {
 	}
 	_, _, s := l.state()
 	if left := l.border(s.bucket) - nowNanos; s.skip != 0 && !s.enabled && left > 0 {
-		l.gate.watch(s.bucket, s.skip, left)
+		l.gate.watch(s.bucket, uint32(1)<<s.skip-1, left)
 	}
 }

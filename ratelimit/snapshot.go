@@ -5,17 +5,22 @@ import (
 	"time"
 
 	"github.com/reprise-go/reprise/internal/invariant"
+	"github.com/reprise-go/reprise/internal/stripe"
 )
 
 // R8's constants.
 const (
 	minFillRate = 0.5 // tokens/s
+	maxFillRate = 1e15
 	minCapacity = 1.0 // tokens
 	smooth      = 0.8
 	beta        = 0.7
 	scale       = 0.4
 
 	halfSecond = int64(500 * time.Millisecond)
+
+	// maxNanos bounds what a caller may give as now: 146 years.
+	maxNanos = int64(1) << 62
 )
 
 // Tokens are counted in ticks, so that the sums are exact and a CAS can carry
@@ -36,35 +41,73 @@ const (
 // was published. It never changes once published.
 type snapshot struct {
 	// The allowance line: level + fillRate*(now-atNanos) tokens may have been
-	// used by now, and the level never exceeds the capacity.
+	// used by now, and the level never exceeds the capacity, which is
+	// max(fillRate, 1): R8.2 makes both from one number.
 	atNanos       int64
 	level         float64 // tokens, 0..capacity
 	fillRate      float64 // tokens/s
 	capacityTicks int64   // min(capacity, maxTokens)
-	enabled       bool
-
-	capacity float64 // tokens
 
 	// The cubic.
 	lastMax           float64 // tokens/s
 	windowSeconds     float64 // R8.2's K
 	lastThrottleNanos int64
 
-	// The measured rate.
-	measured float64 // requests/s
-	bucket   int64   // half seconds since the whole second in which the limiter began
-	counted  uint64  // requests before this bucket
+	// The measured rate. The requests of this bucket so far are the counter's
+	// sum plus uncounted, which wraps: it is minus what the sum was at the last
+	// border, plus the responses that were published and not put in the counter.
+	measured  float64 // requests/s
+	uncounted uint64
+	bucket    uint32 // half seconds since the whole second in which the limiter began
 
-	// flatUntilNanos ends the time in which a success changes nothing but the
-	// count: the rate is at twice the measured one, which holds it there until
-	// the next border. 0 if no such time is known.
-	flatUntilNanos int64
-	// skip is the sampling mask that [gate] may use during this bucket.
-	skip uint32
+	// skip is the sampling mask that [gate] may use in this bucket, as the
+	// number of its bits.
+	skip    uint8
+	enabled bool
+	// flat says that a success changes nothing before the next border: the rate
+	// is at twice the measured one, which holds it there.
+	flat  bool
+	floor floor
 }
 
+// floor says how throttles find the state at the minimum rate, where another cut
+// changes nothing but the time of the last throttle. In a storm every response
+// is such a cut, and a word that all of them write would be all that they do.
+type floor uint8
+
+const (
+	// off: a throttle publishes its cut.
+	off floor = iota
+	// open: before the next border a throttle only marks its time, in its own
+	// cell of the counter, and is done if the snapshot still is the state then.
+	// The last throttle is lastThrottleNanos or the latest mark.
+	open
+	// closed: as open, but nobody marks any more. What needs to know the last
+	// throttle closes first and then reads the marks: who marked before is seen,
+	// and who comes later sees that it is closed, and publishes.
+	closed
+)
+
+// lastThrottle returns the last throttle, marks included.
+func (s *snapshot) lastThrottle(counts *stripe.Counter) int64 {
+	if s.floor == off {
+		return s.lastThrottleNanos
+	}
+	return max(s.lastThrottleNanos, counts.Marked())
+}
+
+// seconds multiplies where a division would be exact: the error is far below a
+// tick, and a division is a fifth of an admission.
 func seconds(nanos int64) float64 {
-	return float64(nanos) / 1e9 // a division: 1e-9 has no exact float64
+	return float64(nanos) * 1e-9
+}
+
+// capacity is 0 until the first response, in tokens.
+func (s *snapshot) capacity() float64 {
+	if s.fillRate == 0 {
+		return 0
+	}
+	return max(s.fillRate, minCapacity)
 }
 
 // ticks rounds tokens to the nearest tick. What is no number is nothing.
@@ -113,18 +156,28 @@ func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 		at = s.atNanos + int64(math.Ceil((gone-s.level)/s.fillRate*1e9))
 		level = 0
 	}
-	return min(max(level, 0), s.capacity, maxTokens), at
+	return min(max(level, 0), s.capacity(), maxTokens), at
 }
 
-// setRate is the end of R8.2: fill rate and capacity for a new rate.
-func (s *snapshot) setRate(rate float64) {
-	s.fillRate = max(rate, minFillRate)
-	s.capacity = max(rate, minCapacity)
-	s.capacityTicks = int64(min(s.capacity, maxTokens) * float64(ticksPerToken))
-	s.level = min(s.level, s.capacity)
-	if invariant.Enabled {
-		invariant.Check(s.level >= 0 && s.level <= s.capacity, "ratelimit: level outside [0, capacity]")
+// setRate is the end of R8.2: fill rate and capacity for a new rate. The line
+// begins anew where s ends, unless it stays the same line; then so does used,
+// and that is what it returns.
+func (s *snapshot) setRate(old *snapshot, rate float64, nowNanos, used int64) (usedAfter int64) {
+	fill := minFillRate
+	if rate > fill { // so what is no number is the minimum
+		fill = min(rate, maxFillRate)
 	}
+	if fill == old.fillRate {
+		return used
+	}
+	s.level, s.atNanos = old.refill(nowNanos, used)
+	s.fillRate = fill
+	s.capacityTicks = int64(min(max(fill, minCapacity), maxTokens) * float64(ticksPerToken))
+	s.level = min(s.level, max(fill, minCapacity))
+	if invariant.Enabled {
+		invariant.Check(s.level >= 0 && s.level <= s.capacity(), "ratelimit: level outside [0, capacity]")
+	}
+	return 0
 }
 
 // throttle is the first half of R8.2's cut. It returns the calculated rate.
@@ -140,6 +193,14 @@ func (s *snapshot) throttle(atNanos int64) (calculated float64) {
 	s.lastThrottleNanos = atNanos
 	s.enabled = true
 	return beta * rate
+}
+
+// settle opens the floor after a cut if the next cut would change nothing.
+func (s *snapshot) settle() {
+	s.floor = off
+	if s.fillRate == minFillRate && s.lastMax == min(s.measured, minFillRate) {
+		s.floor = open
+	}
 }
 
 // cubic is R8.2's calculated rate when nothing is throttled.

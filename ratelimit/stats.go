@@ -26,14 +26,16 @@ func (l *Limiter) SnapshotAt(now time.Time) Stats {
 		return Stats{}
 	}
 	_, word, s := l.state()
-	level, at := s.refill(max(l.anchor.Nanos(now), 0), usedOf(word))
+	last := s.lastThrottle(&l.counts)
+	at := max(min(l.anchor.Nanos(now), maxNanos), last)
+	level, _ := s.refill(at, usedOf(word))
 	return Stats{
 		FillRate:      s.fillRate,
 		MeasuredRate:  s.measured,
-		Capacity:      s.capacity,
+		Capacity:      s.capacity(),
 		Level:         level,
 		Enabled:       s.enabled,
-		SinceThrottle: time.Duration(at - s.lastThrottleNanos),
+		SinceThrottle: time.Duration(at - last),
 		Waiting:       int(l.queue.waiting.Load()),
 	}
 }

@@ -39,7 +39,18 @@ type cell struct {
 	// Overflow:  2^64 adds take 500 years at one a nanosecond.
 	n atomic.Uint64
 
-	_ [pad.CacheLine - 8]byte
+	// mark is the largest number that Mark was given in this cell.
+	//
+	//	bits 63..0  what the caller marks, >= 0; 0 at first
+	// Invariant: never decreases.
+	// Writers:   Mark, by a CAS upward; a lost CAS means that another handle of
+	//            this cell raised it, and it is compared afresh.
+	// Ordering:  with the caller's own words: a Mark, then a load of another
+	//            word, or a change of that word, then Marked: one sees the other.
+	// Overflow:  it is no sum.
+	mark atomic.Int64
+
+	_ [pad.CacheLine - 16]byte
 }
 
 // handle is the number that a processor's adds are spread by.
@@ -55,10 +66,13 @@ var (
 	made atomic.Uint64
 )
 
-// New returns a counter at zero, with twice as many cells as there are
-// processors now, so that handles made in a row seldom meet in one.
+// New returns a counter at zero: one cell if there is one processor now, else
+// twice as many as there are, so that handles made in a row seldom meet in one.
 func New() Counter {
-	n := min(2*runtime.GOMAXPROCS(0), maxCells)
+	n := runtime.GOMAXPROCS(0)
+	if n > 1 {
+		n = min(2*n, maxCells)
+	}
 	return Counter{cells: make([]cell, 1<<bits.Len(uint(n-1)))}
 }
 
@@ -67,6 +81,13 @@ func New() Counter {
 // Counter. Wait-free but for the first add on a processor, which allocates its
 // handle. Reads no clock.
 func (c *Counter) Add() uint64 {
+	if len(c.cells) == 1 {
+		return c.cells[0].n.Add(1)
+	}
+	return c.addOwn()
+}
+
+func (c *Counter) addOwn() uint64 {
 	h, _ := handles.Get().(*handle)
 	if h == nil {
 		h = newHandle()
@@ -89,6 +110,34 @@ func (c *Counter) Sum() uint64 {
 		sum += c.cells[i].n.Load()
 	}
 	return sum
+}
+
+// Mark counts n events, 0 or more, and raises the cell's mark to at least v.
+// Lock-free: it retries only when another raised the mark meanwhile.
+func (c *Counter) Mark(v int64, n uint64) {
+	h, _ := handles.Get().(*handle)
+	if h == nil {
+		h = newHandle()
+	}
+	if i := h.index & uint64(len(c.cells)-1); i < uint64(len(c.cells)) {
+		own := &c.cells[i]
+		for old := own.mark.Load(); old < v && !own.mark.CompareAndSwap(old, v); {
+			old = own.mark.Load()
+		}
+		if n != 0 {
+			own.n.Add(n)
+		}
+	}
+	handles.Put(h)
+}
+
+// Marked returns the largest mark of all cells, 0 if there is none. Wait-free.
+func (c *Counter) Marked() int64 {
+	var most int64
+	for i := range c.cells {
+		most = max(most, c.cells[i].mark.Load())
+	}
+	return most
 }
 
 // Cells returns the number of cells, a power of two.

@@ -70,10 +70,33 @@ func TestCountersAreApart(t *testing.T) {
 	assert.EqualValues(t, 1, b.Sum())
 }
 
+func TestMarkKeepsTheLargest(t *testing.T) {
+	c := stripe.New()
+	assert.Zero(t, c.Marked())
+	var all sync.WaitGroup
+	for g := range int64(8) {
+		all.Go(func() {
+			for i := range int64(1000) {
+				c.Mark(i*8+g, 1)
+				runtime.Gosched()
+				assert.GreaterOrEqual(t, c.Marked(), i*8+g)
+			}
+		})
+	}
+	all.Wait()
+	assert.EqualValues(t, 7999, c.Marked())
+	assert.EqualValues(t, 8000, c.Sum())
+	c.Mark(5, 0)
+	assert.EqualValues(t, 7999, c.Marked())
+	assert.EqualValues(t, 8000, c.Sum())
+}
+
 func TestZeroCounterCountsNothing(t *testing.T) {
 	var c stripe.Counter
 	assert.Zero(t, c.Add())
+	c.Mark(1, 1)
 	assert.Zero(t, c.Sum())
+	assert.Zero(t, c.Marked())
 	assert.Zero(t, c.Cells())
 }
 

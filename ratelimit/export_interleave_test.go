@@ -1,0 +1,24 @@
+//go:build race || reprise_invariants
+
+package ratelimit
+
+import "testing"
+
+// The points of At.
+const (
+	BeforeAdmission   = beforeAdmission
+	BeforePublication = beforePublication
+	BeforeMark        = beforeMark
+	BeforeTurn        = beforeTurn
+)
+
+// At runs op once, when an operation reaches p. What op reaches runs nothing.
+func At(t *testing.T, p point, op func()) {
+	interleave = func(reached point) {
+		if reached == p {
+			interleave = nil
+			op()
+		}
+	}
+	t.Cleanup(func() { interleave = nil })
+}

@@ -1,0 +1,25 @@
+package ratelimit
+
+import "github.com/reprise-go/reprise/internal/invariant"
+
+// point is a place between what an operation has read and the write that
+// depends on it: where another operation must be able to come between.
+type point uint8
+
+const (
+	beforeAdmission   point = iota // the CAS that takes a token
+	beforePublication              // the CAS that replaces the snapshot
+	beforeMark                     // the floor was found open
+	beforeTurn                     // the page's last state was copied
+)
+
+// interleave is what tests run at a point. It is nil but in builds that check
+// invariants, and written only while no other goroutine uses a limiter.
+var interleave func(point)
+
+// reach runs what a test wants to happen at p, in builds that check invariants.
+func reach(p point) {
+	if invariant.Enabled && interleave != nil {
+		interleave(p)
+	}
+}

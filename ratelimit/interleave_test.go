@@ -1,0 +1,144 @@
+//go:build race || reprise_invariants
+
+package ratelimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-go/reprise/ratelimit"
+)
+
+// The orders that a hammer meets once in a million: at a point between reading
+// and writing another operation runs to its end. These tests exist in builds
+// that check invariants, as the race detector's do.
+
+// Peer fault 50 and 52: between a caller's look at the state and its CAS another
+// takes the token; the first is refused. Or the other is throttled; the first is
+// measured by the new rate.
+func TestFault52AnotherTakesTheToken(t *testing.T) {
+	l, now := limited(t, 0)
+	now += int64(l.AcquireNanos(now))
+	ratelimit.At(t, ratelimit.BeforeAdmission, func() {
+		assert.Zero(t, l.AcquireNanos(now))
+	})
+	assert.NotZero(t, l.AcquireNanos(now))
+}
+
+func TestFault52AnotherIsThrottled(t *testing.T) {
+	l, now := limited(t, 3) // capacity 4.48
+	now += int64(5 * time.Second)
+	ratelimit.At(t, ratelimit.BeforeAdmission, func() {
+		for range 10 {
+			l.UpdateNanos(now, true) // down to a capacity of 1
+		}
+	})
+	assert.Zero(t, l.AcquireNanos(now))
+	assert.NotZero(t, l.AcquireNanos(now), "one token was all that was left")
+}
+
+// A success that computed a higher rate, and a throttle that comes first: the
+// success must see the cut.
+func TestPublicationSeesACut(t *testing.T) {
+	l, now := limited(t, 90)
+	later := now + int64(300*time.Millisecond)
+	ratelimit.At(t, ratelimit.BeforePublication, func() {
+		l.UpdateNanos(later, true)
+	})
+	fill := stats(l, now).FillRate
+	l.UpdateNanos(later, false)
+	s := stats(l, later)
+	assert.Zero(t, s.SinceThrottle)
+	assert.InEpsilon(t, 0.7*fill, s.FillRate, 1e-9, "t = 0 of the cubic is 0.7 of the last max")
+}
+
+// atFloor returns a limiter at the minimum rate, with a measured rate far above
+// it, and the instant of its last throttle.
+func atFloor(t *testing.T) (*ratelimit.Limiter, int64) {
+	l, now := limited(t, 200)
+	for range 60 {
+		now++
+		l.UpdateNanos(now, true)
+	}
+	require.Equal(t, 0.5, stats(l, now).FillRate)
+	return l, now
+}
+
+// A throttle has found the floor open; before it marks, a success leaves the
+// floor. The throttle must cut that rate.
+func TestMarkThatComesTooLateCuts(t *testing.T) {
+	l, now := atFloor(t)
+	later := now + int64(5*time.Second)
+	for range 100 { // so that twice the measured rate is no bound
+		l.UpdateNanos(later-1, false)
+	}
+	for range 60 {
+		l.UpdateNanos(later-1, true)
+	}
+	later += int64(350 * time.Millisecond)
+	raised := 0.0
+	ratelimit.At(t, ratelimit.BeforeMark, func() {
+		l.UpdateNanos(later-int64(time.Millisecond), false)
+		l.UpdateNanos(later+int64(5*time.Second), false)
+		raised = stats(l, later).FillRate
+	})
+	l.UpdateNanos(later, true)
+	require.Greater(t, raised, 2.0)
+	assert.InEpsilon(t, 0.7*raised, stats(l, later).FillRate, 1e-9)
+	assert.Zero(t, stats(l, later).SinceThrottle)
+}
+
+// A mark made before the floor is closed is seen by the success that closes it.
+func TestMarkBeforeClosingIsSeen(t *testing.T) {
+	l, now := atFloor(t)
+	later := now + int64(5*time.Second)
+	l.UpdateNanos(later-int64(600*time.Millisecond), true) // over the border, open again
+	marked := false
+	ratelimit.At(t, ratelimit.BeforePublication, func() { // the one that closes
+		l.UpdateNanos(later-1, true)
+		marked = true
+	})
+	l.UpdateNanos(later+int64(300*time.Millisecond), false)
+	require.True(t, marked)
+	s := stats(l, later+int64(300*time.Millisecond))
+	assert.Equal(t, 0.5, s.FillRate, "0.3 s after a throttle the cubic is below the minimum")
+	assert.EqualValues(t, 300*time.Millisecond+1, s.SinceThrottle)
+}
+
+// While a page is being replaced an admission comes: it is not lost.
+func TestTurnLosesNoAdmission(t *testing.T) {
+	l, now := limited(t, 90)
+	now += int64(300 * time.Millisecond) // no border comes before the end
+	reached, taken := 0, 0
+	for range 100 {
+		ratelimit.At(t, ratelimit.BeforeTurn, func() {
+			reached++
+			if l.AcquireNanos(now) == 0 {
+				taken++
+			}
+		})
+		before := stats(l, now)
+		takenBefore := taken
+		now++
+		l.UpdateNanos(now, false)
+		after := stats(l, now)
+		want := before.Level + before.FillRate*1e-9 - float64(taken-takenBefore)
+		require.InDelta(t, want, after.Level, 1e-6)
+	}
+	assert.GreaterOrEqual(t, reached, 5)
+	assert.Equal(t, reached, taken)
+}
+
+// A throttle was about to cut when another did, which answers it as well: it is
+// coalesced after all, and says so.
+func TestCoalescedAfterALostCAS(t *testing.T) {
+	l, cut := limited(t, 90)
+	now := cut + int64(10*time.Millisecond)
+	ratelimit.At(t, ratelimit.BeforePublication, func() {
+		assert.True(t, l.ThrottleNanos(now, cut, time.Second))
+	})
+	assert.False(t, l.ThrottleNanos(now, cut+1, time.Second))
+}

@@ -1,0 +1,30 @@
+package ratelimit
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/reprise-go/reprise/internal/pad"
+)
+
+// Sizes that were chosen: they fail to compile when they change.
+const (
+	_ = uint(unsafe.Sizeof(snapshot{}) - 80)
+	_ = uint(80 - unsafe.Sizeof(snapshot{}))
+	_ = uint(1<<(64-indexShift) - 1 - records)
+)
+
+func TestLayout(t *testing.T) {
+	var l Limiter
+	assert.GreaterOrEqual(t, unsafe.Offsetof(l.current), unsafe.Offsetof(l.counts)+pad.CacheLine, "the hot words are away from what New writes")
+	assert.Less(t, unsafe.Offsetof(l.gate), unsafe.Offsetof(l.current)+64, "the pointer and the gate share a line")
+	assert.GreaterOrEqual(t, unsafe.Offsetof(l.queue), unsafe.Offsetof(l.gate)+pad.CacheLine-8, "waiters' word is on another")
+	var p page
+	assert.GreaterOrEqual(t, unsafe.Offsetof(p.record), uintptr(64), "the page's word is apart from the records")
+	assert.LessOrEqual(t, unsafe.Offsetof(p.claimed), uintptr(56), "a publication writes one line for both words")
+	assert.LessOrEqual(t, unsafe.Sizeof(p), uintptr(1280), "a size class")
+	assert.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(16))
+	assert.Zero(t, unsafe.Offsetof(p.word)%8)
+}
