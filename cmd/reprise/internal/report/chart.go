@@ -167,7 +167,7 @@ func svg(p *plot.Plot, s size, class, title string) (template.HTML, error) {
 	head := fmt.Sprintf(`<svg class="%s" viewBox="$1" role="img" aria-label="%s">`, class, template.HTMLEscapeString(title))
 	text := svgHead.ReplaceAllString(b.String(), head)
 	text = fontStyle.ReplaceAllString(text, "")
-	return template.HTML(text), nil //nolint:gosec // made here, from numbers
+	return template.HTML(text), nil // made here, from numbers
 }
 
 // ticks are round numbers from 0 to the end of an axis.

@@ -64,7 +64,7 @@ func retryRows(res record.Result) group {
 
 func latencyRows(res record.Result) group {
 	spread := func(l record.Latency) string {
-		return fmt.Sprintf("p99 %s   p99.9 %s   max %s", duration(l.P99), duration(l.P999), duration(l.Max))
+		return fmt.Sprintf("p99 %s, p99.9 %s, max %s", duration(l.P99), duration(l.P999), duration(l.Max))
 	}
 	return group{"Added latency (a call's time beyond its last attempt)", []row{
 		{"all calls", "p50 " + duration(res.Added.P50), spread(res.Added)},
