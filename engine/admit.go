@@ -14,7 +14,7 @@ import (
 // R8.1). Lock-free, allocates nothing; reads the clock in adaptive mode, once
 // something was throttled.
 func (c *Call) Admit() time.Duration {
-	if c.flags&limited == 0 {
+	if c.flags&limited == 0 || !c.engine.limiter.Enabled() {
 		c.flags &^= granted
 		return 0
 	}

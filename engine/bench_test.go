@@ -124,3 +124,34 @@ func mustNew(tb testing.TB, opts ...engine.Option) *engine.Engine {
 	}
 	return e
 }
+
+// BenchmarkAdaptive is a first attempt that succeeds, in adaptive mode before
+// anything was throttled.
+func BenchmarkAdaptive(b *testing.B) {
+	e := mustNew(b, engine.WithMode(engine.Adaptive))
+	ctx := context.Background()
+	b.Run("impl=call", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				c := e.Begin()
+				if c.Admit() != 0 {
+					panic("delayed")
+				}
+				if _, err := op(ctx); err == nil {
+					c.Succeed()
+				}
+			}
+		})
+	})
+	b.Run("impl=do", func(b *testing.B) {
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if _, err := engine.Do(ctx, e, op); err != nil {
+					panic(err)
+				}
+			}
+		})
+	})
+}

@@ -70,6 +70,12 @@ func (l *Limiter) Now() int64 {
 	return l.anchor.Now()
 }
 
+// Enabled reports whether a throttle was seen, so that attempts are limited from
+// then on (R8.3). Before, every attempt is admitted at any time. One load.
+func (l *Limiter) Enabled() bool {
+	return l.gate.enabled()
+}
+
 // Acquire is [Limiter.AcquireAt] at this instant. It reads the clock only once
 // a throttle has been seen.
 func (l *Limiter) Acquire() (wait time.Duration) {
