@@ -4,6 +4,7 @@ package classify_test
 
 import (
 	"errors"
+	"io"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,12 @@ func TestErrorAllocatesNothing(t *testing.T) {
 		{name: "retry after", err: directed{time.Second, &apiError{"SlowDown", 503}}},
 		{name: "own As", err: convertible{read(sys("read", syscall.ECONNRESET))}},
 	}, errorCases...)
+	for name, answer := range map[string]func(io.Writer, uint32){
+		"HTTP/2 reset":  func(w io.Writer, stream uint32) { writeReset(w, stream, h2RefusedStream) },
+		"HTTP/2 GOAWAY": func(w io.Writer, stream uint32) { writeGoAway(w, stream, h2NoError, "") },
+	} {
+		cases = append(cases, errorCase{name: name, err: fetchH2(t, serveH2(t, answer))})
+	}
 	cycle := &wrapError{}
 	cycle.err = cycle
 	cases = append(cases, errorCase{name: "cycle", err: cycle})

@@ -218,14 +218,32 @@ func dnsRule(e *net.DNSError) Rule {
 	return RuleDNSPermanent
 }
 
-// sentinelRule knows the values that share the type of errors.New.
+// Where the sentinels lie that share the type of errors.New: the walk compares
+// addresses, for a comparison of interfaces calls the runtime.
+var (
+	eofAddr           = sentinelAddr(io.EOF)
+	unexpectedEOFAddr = sentinelAddr(io.ErrUnexpectedEOF)
+	closedPipeAddr    = sentinelAddr(io.ErrClosedPipe)
+	cancelledAddr     = sentinelAddr(context.Canceled)
+)
+
+// sentinelAddr is 0, which no error has, for one that has another type.
+func sentinelAddr(err error) uintptr {
+	if reflect.TypeOf(err) != sentinelType {
+		return 0
+	}
+	return reflect.ValueOf(err).Pointer()
+}
+
+// sentinelRule tells the sentinels from each other and from all other errors of
+// their type.
 func sentinelRule(err error) Rule {
-	switch err {
-	case context.Canceled:
-		return RuleCancelled
-	case io.EOF, io.ErrUnexpectedEOF:
+	switch reflect.ValueOf(err).Pointer() {
+	case eofAddr, unexpectedEOFAddr:
 		return RuleEOF
-	case io.ErrClosedPipe:
+	case cancelledAddr:
+		return RuleCancelled
+	case closedPipeAddr:
 		return RuleClosed
 	}
 	return RuleUnrecognized
@@ -242,6 +260,10 @@ func kindRule(kind traits, err error) (r Rule, neverSent bool) {
 	switch kind {
 	case kindDeadline:
 		return RuleAttemptDeadline, false
+	case kindCancelled:
+		return RuleCancelled, false
+	case kindIOTimeout:
+		return RuleTimeout, false
 	case kindNetClosed:
 		return RuleClosed, false
 	case kindGoAway:

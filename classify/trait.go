@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
 	"reflect"
 	"strings"
 	"time"
@@ -41,16 +42,18 @@ const (
 	hasUnwrap
 	hasMultiUnwrap
 	mayBeNil       // a pointer, map, func...: a nil one must not be asked
-	mayBeSentinel  // has the type of io.EOF and context.Canceled
+	mayBeSentinel  // has the type of io.EOF, that of errors.New
 	traitsKnown    // set in every answer: a zero word is "not filled in yet"
 	kindBit        // the kinds start here
-	kindMask       = 7 * kindBit
+	kindMask       = 15 * kindBit
 	saysAnything   = saysRetryable | saysCode | saysStatus | saysTimeout | saysRetryAfter
 	leadsElsewhere = hasIs | hasAs | hasUnwrap | hasMultiUnwrap
 )
 
 const (
 	kindDeadline            = (iota + 1) * kindBit // context.DeadlineExceeded
+	kindCancelled                                  // context.Canceled, should it get a type of its own
+	kindIOTimeout                                  // os.ErrDeadlineExceeded
 	kindNetClosed                                  // net.ErrClosed
 	kindStreamError                                // HTTP/2 RST_STREAM
 	kindConnectionError                            // HTTP/2 connection error
@@ -155,7 +158,9 @@ func examineType(typ reflect.Type, err error) traits {
 
 var (
 	sentinelType  = reflect.TypeOf(io.EOF)
+	cancelledType = reflect.TypeOf(context.Canceled)
 	deadlineType  = reflect.TypeOf(context.DeadlineExceeded)
+	ioTimeoutType = reflect.TypeOf(os.ErrDeadlineExceeded)
 	netClosedType = reflect.TypeOf(net.ErrClosed)
 )
 
@@ -165,8 +170,12 @@ func kindOf(typ reflect.Type) traits {
 	switch typ {
 	case sentinelType:
 		return mayBeSentinel
+	case cancelledType:
+		return kindCancelled
 	case deadlineType:
 		return kindDeadline
+	case ioTimeoutType:
+		return kindIOTimeout
 	case netClosedType:
 		return kindNetClosed
 	}
