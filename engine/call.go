@@ -66,7 +66,12 @@ func (c *Call) Succeed() {
 
 func (c *Call) succeedSlow() {
 	if c.flags&limited != 0 {
-		c.engine.heardNow(false, 0)
+		e := c.engine
+		e.heardNow(false, 0)
+		if c.flags == live|limited && e.quota.Full() {
+			c.flags = 0
+			return
+		}
 	}
 	c.succeed()
 }

@@ -30,7 +30,7 @@ func Do[T any](ctx context.Context, e *Engine, op func(context.Context) (T, erro
 	if ctx == nil || op == nil || e == nil || e.begin == 0 {
 		panicMisuse(ctx == nil, op == nil)
 	}
-	if e.begin&limited != 0 {
+	if e.begin&limited != 0 && e.limiter.Enabled() {
 		return doLimited(ctx, e, op)
 	}
 	v, err := op(ctx)
@@ -47,7 +47,7 @@ func Run(ctx context.Context, e *Engine, op func(context.Context) error) error {
 		panicMisuse(ctx == nil, op == nil)
 	}
 	withValue := func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }
-	if e.begin&limited != 0 {
+	if e.begin&limited != 0 && e.limiter.Enabled() {
 		_, err := doLimited(ctx, e, withValue)
 		return err
 	}
