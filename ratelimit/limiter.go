@@ -109,33 +109,33 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	if !l.gate.enabled() {
 		return 0
 	}
-	if l.takeOne(nowNanos) {
-		return 0
+	wait, ok := l.takeOne(nowNanos)
+	if !ok {
+		wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
 	}
-	wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
 	return wait
 }
 
-// takeOne is take for the common case, a token and nobody waiting, in one try
-// and without its questions. false means nothing.
-func (l *Limiter) takeOne(nowNanos int64) bool {
+// takeOne is take for the common case, one token and nobody waiting, in one try
+// and without its questions. false is no answer: ask take.
+func (l *Limiter) takeOne(nowNanos int64) (wait time.Duration, ok bool) {
 	p := l.current.Load()
 	word := p.word.Load()
 	s := p.at(word)
 	if nowNanos < s.atNanos || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || !s.enabled {
-		return false
+		return 0, false
 	}
 	tokens := s.level + s.fillRate*seconds(nowNanos-s.atNanos)
 	if !(tokens >= 0 && tokens < horizonTokens) {
-		return false
+		return 0, false
 	}
 	allowed := int64(tokens*float64(ticksPerToken) + 0.5)
 	used := max(usedOf(word), allowed-s.capacityTicks) + ticksPerToken
 	if used > allowed {
-		return false
+		return s.wait(nowNanos, used), true
 	}
 	reach(beforeAdmission)
-	return p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
+	return 0, p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
 }
 
 // TryAdmit is [Limiter.TryAdmitAt] at this instant.

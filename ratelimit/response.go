@@ -106,15 +106,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
-		next := *s
-		used := usedOf(word)
-		cut = false
-		switch {
-		case what == rebase:
-			next.level, next.atNanos = s.refill(at, used)
-			used = 0
-		case s.floor == open && what == throttle && !border:
-			if coalesces(s.lastThrottle(&l.counts), at, admittedNanos, windowNanos) {
+		if !border && what == throttle && s.floor == open {
+			// The marks lie on other processors' lines: read only if needed.
+			if windowNanos > 0 && coalesces(s.lastThrottle(&l.counts), at, admittedNanos, windowNanos) {
 				l.count(counted)
 				return false
 			}
@@ -125,6 +119,14 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			}
 			counted = 1 // but the mark may have come too late
 			continue
+		}
+		next := *s
+		used := usedOf(word)
+		cut = false
+		switch {
+		case what == rebase:
+			next.level, next.atNanos = s.refill(at, used)
+			used = 0
 		case s.floor == open:
 			next.floor = closed
 		default:

@@ -29,7 +29,7 @@ func (tr *traffic) send(n int, pause time.Duration) {
 	for range n {
 		tr.l.Update(false)
 		tr.m.update(false, int64(tr.start.Nanosecond())+int64(time.Since(tr.start)))
-		time.Sleep(pause)
+		pass(pause)
 	}
 }
 
@@ -42,7 +42,7 @@ func (tr *traffic) measured(tolerance float64, what string) {
 // show (R8.2). It is what a count alone would get wrong by minutes.
 func TestUpdateAfterASharpFall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(123_456_789) // not on a border
+		pass(123_456_789) // not on a border
 		tr := newTraffic(t)
 		tr.send(240_000, 5*time.Microsecond) // 1.2 s
 		tr.measured(0.001, "steady")
@@ -88,7 +88,7 @@ func TestThrottleEndsSampling(t *testing.T) {
 		assert.False(t, ratelimit.Sampling(tr.l))
 		assert.True(t, tr.l.Snapshot().Enabled)
 		for range 10 {
-			time.Sleep(100 * time.Millisecond)
+			pass(100 * time.Millisecond)
 			tr.l.Update(false)
 			assert.False(t, ratelimit.Sampling(tr.l))
 		}
@@ -101,7 +101,7 @@ func TestIdleLimiterArmsNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newTraffic(t)
 		tr.send(150_000, 5*time.Microsecond)
-		time.Sleep(time.Hour)
+		pass(time.Hour)
 		assert.False(t, ratelimit.Sampling(tr.l))
 	})
 }
