@@ -2,8 +2,9 @@ package ratelimit
 
 import (
 	"math/bits"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 )
 
 // gate is what the two fast paths look at: whether anything was ever throttled,

@@ -18,9 +18,11 @@ const (
 
 func TestLayout(t *testing.T) {
 	var l Limiter
-	assert.GreaterOrEqual(t, unsafe.Offsetof(l.current), unsafe.Offsetof(l.counts)+pad.CacheLine, "the hot words are away from what New writes")
-	assert.Less(t, unsafe.Offsetof(l.gate), unsafe.Offsetof(l.current)+64, "the pointer and the gate share a line")
-	assert.GreaterOrEqual(t, unsafe.Offsetof(l.queue), unsafe.Offsetof(l.gate)+pad.CacheLine-8, "waiters' word is on another")
+	assert.GreaterOrEqual(t, unsafe.Offsetof(l.anchor), unsafe.Offsetof(l.current)+pad.CacheLine, "the hot words are away from what New writes")
+	assert.Less(t, unsafe.Offsetof(l.current), unsafe.Offsetof(l.gate)+64, "the pointer and the gate share a line")
+	assert.GreaterOrEqual(t, unsafe.Offsetof(l.gate), unsafe.Offsetof(l.queue)+pad.CacheLine, "waiters' word is on another")
+	assert.Zero(t, (unsafe.Offsetof(l.queue)+unsafe.Offsetof(l.queue.waiting))%8)
+	assert.Zero(t, (unsafe.Offsetof(l.gate)+unsafe.Offsetof(l.gate.word))%8)
 	var p page
 	assert.GreaterOrEqual(t, unsafe.Offsetof(p.record), uintptr(64), "the page's word is apart from the records")
 	assert.LessOrEqual(t, unsafe.Offsetof(p.claimed), uintptr(56), "a publication writes one line for both words")

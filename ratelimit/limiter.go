@@ -3,8 +3,9 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/internal/invariant"
 	"github.com/reprise-go/reprise/internal/mono"
@@ -19,13 +20,12 @@ var ErrCost = errors.New("reprise/ratelimit: cost out of range")
 // Limiter is R8's adaptive send limiter. Make one with [New]; the zero Limiter
 // admits everything and ignores every response. It must not be copied.
 type Limiter struct {
-	anchor mono.Anchor
-	// phaseNanos is how far into a Unix second the anchor lies, 0..1e9-1 (R8.4).
-	phaseNanos int64
-	counts     stripe.Counter
+	// queue leads, and what follows it keeps its offsets even, because its words
+	// and the gate's must lie on 8-byte borders on 32-bit machines too.
+	queue queue
+	_     [pad.CacheLine]byte
 
-	_ [pad.CacheLine]byte
-
+	gate gate
 	// current is the page that holds the state; nil in the zero Limiter.
 	//
 	// Invariant: once set, never nil; a page that was left never comes back.
@@ -33,11 +33,12 @@ type Limiter struct {
 	//            CAS means that another put an equal successor there.
 	// Ordering:  publishes the page's first record.
 	current atomic.Pointer[page]
-	gate    gate
+	_       [pad.CacheLine]byte
 
-	_ [pad.CacheLine - 16]byte
-
-	queue queue
+	anchor mono.Anchor
+	// phaseNanos is how far into a Unix second the anchor lies, 0..1e9-1 (R8.4).
+	phaseNanos int64
+	counts     stripe.Counter
 }
 
 // New returns a limiter that begins at now: nothing measured, nothing throttled,

@@ -1,7 +1,7 @@
 package ratelimit
 
 import (
-	"sync/atomic"
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/internal/pad"
 )

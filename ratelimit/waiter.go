@@ -2,8 +2,9 @@ package ratelimit
 
 import (
 	"math"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/internal/pad"
 )

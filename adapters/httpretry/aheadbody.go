@@ -4,8 +4,9 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"sync/atomic"
 	"time"
+
+	"go.uber.org/atomic"
 )
 
 const (
@@ -30,7 +31,7 @@ type aheadBody struct {
 
 	// filled is how many bytes of buffer there are. Written by fill alone, and
 	// it only grows; a reader that sees it sees the bytes below it.
-	filled  atomic.Int64
+	filled  atomic.Int32
 	enough  atomic.Bool   // fill is to stop at its next step
 	stopped chan struct{} // closed when fill has stopped
 	failed  error         // what the source ended with; after stopped
@@ -64,7 +65,7 @@ func (b *aheadBody) fill() {
 	for n := 0; n < len(b.buffer) && idle < maxIdleReads && !b.enough.Load(); {
 		m, err := b.source.Read(b.buffer[n:])
 		n += m
-		b.filled.Store(int64(n))
+		b.filled.Store(int32(n))
 		if err != nil {
 			b.failed = err
 			return

@@ -6,7 +6,8 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
+
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/engine"
 )

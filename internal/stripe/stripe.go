@@ -13,7 +13,8 @@ import (
 	"math/bits"
 	"runtime"
 	"sync"
-	"sync/atomic"
+
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/internal/pad"
 )
