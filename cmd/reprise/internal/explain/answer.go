@@ -1,5 +1,6 @@
 // Package explain says what a failure means for a call: whether it is retried
-// and by which rule, what a retry costs, and how long the delays are.
+// and by which rule, what a retry costs, and how long the delays are. It also
+// says which settings were found and what engine they make.
 //
 // All numbers come from the engine that would decide: its classifier, quota and
 // schedule. What is computed here is the mean and the bounds of what the jitter
@@ -16,8 +17,10 @@ import (
 
 // Answer is all there is to say. Times are in milliseconds.
 type Answer struct {
-	Schema string `json:"schema"`
-	*Meaning
+	Schema   string    `json:"schema"`
+	Settings *Settings `json:"settings,omitempty"` // nil if they were not asked for
+	Engine   *Engine   `json:"engine,omitempty"`   // that the settings make
+	*Meaning           // nil if the settings are all that was asked for
 }
 
 // Meaning is what a response or a failure means for a call.
@@ -80,15 +83,29 @@ type Total struct {
 // Explain answers a question. An error is the user's: it says what is wrong with
 // the question.
 func Explain(q Question) (*Answer, error) {
-	met, err := q.event()
+	var met event
+	var err error
+	if !q.settingsAlone() {
+		if met, err = q.event(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := q.overruled()
 	if err != nil {
 		return nil, err
 	}
-	e, err := q.engine()
+	e, err := q.engine(s)
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{Schema: "reprise-explain/1", Meaning: q.meaning(met, e)}, nil
+	a := &Answer{Schema: "reprise-explain/1"}
+	if q.Settings != nil {
+		a.Settings, a.Engine = describe(s, e), describeEngine(e)
+	}
+	if !q.settingsAlone() {
+		a.Meaning = q.meaning(met, e)
+	}
+	return a, nil
 }
 
 // meaning is what e makes of what the attempt met.

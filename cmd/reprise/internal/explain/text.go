@@ -12,13 +12,28 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
 )
 
-// Text is the answer for people: each line with the clause it follows from.
-func (a *Answer) Text() string { return a.Meaning.text() }
+// Text is the answer for people: the settings and their engine, if they were
+// asked for, and the meaning, each line with the clause it follows from.
+func (a *Answer) Text() string {
+	var parts []string
+	if a.Settings != nil {
+		parts = append(parts, a.Settings.text, a.Engine.text())
+	}
+	if a.Meaning != nil {
+		parts = append(parts, a.Meaning.text())
+	}
+	return strings.Join(parts, "\n")
+}
+
+// newRows returns an empty table and what adds a row to it.
+func newRows(heading string) (table.Writer, func(name, words, clause string)) {
+	t := grid.New("", heading, "clause")
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 56, WidthMaxEnforcer: text.WrapSoft}})
+	return t, func(name, words, clause string) { t.AppendRow(table.Row{name, words, clause}) }
+}
 
 func (m *Meaning) text() string {
-	t := grid.New("", "answer", "clause")
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 56, WidthMaxEnforcer: text.WrapSoft}})
-	row := func(name, words, clause string) { t.AppendRow(table.Row{name, words, clause}) }
+	t, row := newRows("answer")
 	if m.Success {
 		row("class", "success: there is nothing to retry", "R2")
 		row("quota", "a first attempt gives 1 token, a retry gives back what it took", "R6")
@@ -34,7 +49,7 @@ func (m *Meaning) text() string {
 	case m.MaxAttempts == 1:
 		row("retried", "no: 1 attempt is all there is", "R1.1")
 	default:
-		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(m.MaxAttempts-1, "time"), m.MaxAttempts), m.attemptsClause())
+		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(m.MaxAttempts-1, "time"), m.MaxAttempts), attemptsClause(m.Mode))
 	}
 	if m.Retryable && m.NeverSent {
 		row("resend", "safe whatever the method: the request never reached the server", "")
@@ -44,9 +59,7 @@ func (m *Meaning) text() string {
 	if m.LongPoll && m.Retryable && m.Quota != nil {
 		row("long poll", "a retry that the quota refuses waits its delay all the same, then the error is returned", "R7")
 	}
-	if m.Mode == "adaptive" {
-		row("limiter", "any attempt may first wait for a send token; how long depends on the traffic", "R8")
-	}
+	limiterRow(row, m.Mode)
 	return m.title() + "\n" + t.Render() + "\n" + m.delayTable()
 }
 
@@ -84,8 +97,14 @@ func (m *Meaning) hintRow(row func(name, words, clause string)) {
 	}
 }
 
-func (m *Meaning) attemptsClause() string {
-	if m.Mode == "legacy" {
+func limiterRow(row func(name, words, clause string), mode string) {
+	if mode == "adaptive" {
+		row("limiter", "any attempt may first wait for a send token; how long depends on the traffic", "R8")
+	}
+}
+
+func attemptsClause(mode string) string {
+	if mode == "legacy" {
 		return "R1.4"
 	}
 	return "R1.1"
