@@ -16,7 +16,8 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/progress"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/report"
-	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
+	"github.com/reprise-go/reprise/settings"
 )
 
 const (
@@ -38,11 +39,13 @@ type driveCommand struct {
 	Workers  int            `group:"Load" default:"256" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${default}."`
 	Rate     *float64       `group:"Load" placeholder:"PER-SECOND" help:"Begin at most so many calls per second; 0 is as fast as it goes. Default: ${rate}, or 0 with --calls."`
 
-	Mode           string        `group:"Engine" default:"standard" enum:"standard,adaptive,legacy" help:"Retry mode: ${enum}. Default: ${default}."`
+	Mode           *string       `group:"Engine" enum:"standard,adaptive,legacy" placeholder:"MODE" help:"Retry mode: ${enum}. Default: standard."`
 	MaxAttempts    *int          `group:"Engine" placeholder:"N" help:"Most attempts of a call, the first included. Default: 3, DynamoDB 4, legacy 5."`
 	Service        string        `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
 	Deadline       time.Duration `group:"Engine" default:"3s" help:"Time that a call may take with all its retries; 0s is no limit. Default: ${default}."`
 	AttemptTimeout time.Duration `group:"Engine" default:"1s" help:"Time that one attempt may take; 0s is no limit. Default: ${default}."`
+
+	settingsFlags `embed:""`
 
 	Faults    string        `group:"Embedded server" default:"${faults}" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${default}."`
 	Outage    string        `group:"Embedded server" default:"${outage}" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${default}."`
@@ -63,19 +66,24 @@ func (driveCommand) Help() string {
 
 Kinds of faults: 500; 503 (HTML body); throttle (400 with DynamoDB's throughput exception); retry-after (500 or 503 with x-amz-retry-after); reset (of the connection); cut (the body ends early); slow.
 
-Ctrl-C cancels the calls in flight and reports what there is; a second Ctrl-C ends at once. Exit codes: 0 done, 1 the run failed, 2 wrong flags, 130 or 143 ended by SIGINT or SIGTERM.
+Ctrl-C cancels the calls in flight and reports what there is; a second Ctrl-C ends at once. Exit codes: 0 done, 1 the run failed or the settings are wrong, 2 wrong flags, 130 or 143 ended by SIGINT or SIGTERM.
 
 Examples:
   reprise drive                                    the demonstration: 10 s with an outage
   reprise drive --calls 1000000 --html run.html    a million calls, as fast as they go
   reprise drive --faults throttle=30% --outage none --service dynamodb
   reprise drive --mode legacy --duration 5s --json
+  reprise drive --settings --profile prod          mode and attempts as the environment and the config file have them
   reprise drive --target http://127.0.0.1:8080/ --rate 500`
 }
 
 // Run makes the run and reports it.
 func (c *driveCommand) Run(out streams) error {
-	config, err := c.config()
+	found, err := c.load()
+	if err != nil {
+		return err
+	}
+	config, err := c.config(found)
 	if err != nil {
 		return usageError{err}
 	}
@@ -161,8 +169,8 @@ func (c *driveCommand) print(res record.Result, out streams) error {
 	return nil
 }
 
-// config reads the flags.
-func (c *driveCommand) config() (drive.Config, error) {
+// config reads the flags, which go before the settings if there are any.
+func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 	config := drive.Config{
 		AllowRemote:    c.AllowRemote,
 		Workers:        c.Workers,
@@ -171,6 +179,9 @@ func (c *driveCommand) config() (drive.Config, error) {
 		AttemptTimeout: c.AttemptTimeout,
 		SlowDelay:      c.SlowDelay,
 		Seed:           c.Seed,
+	}
+	if found != nil {
+		config.Mode, config.MaxAttempts = found.Mode.Value(), found.MaxAttempts.Value()
 	}
 	if c.Calls != nil {
 		if config.Calls = *c.Calls; config.Calls == 0 {
@@ -194,12 +205,12 @@ func (c *driveCommand) config() (drive.Config, error) {
 		}
 		config.MaxAttempts = *c.MaxAttempts
 	}
-	for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy} {
-		if mode.String() == c.Mode {
-			config.Mode = mode
+	var err error
+	if c.Mode != nil {
+		if config.Mode, err = scenario.ParseMode(*c.Mode); err != nil {
+			return config, err
 		}
 	}
-	var err error
 	if config.Faults, err = faulty.ParseMix(c.Faults); err != nil {
 		return config, fmt.Errorf("--faults: %w", err)
 	}

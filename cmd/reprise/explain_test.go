@@ -26,7 +26,7 @@ func TestExplainWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nothing":       {nil, "reprise: explain: nothing to explain: want --status, --code or both, or --error\n"},
+		"nothing":       {nil, "reprise: explain: nothing to explain: want --status, --code or both, or --error, or --settings alone\n"},
 		"both":          {[]string{"--error", "reset", "--status", "500"}, "reprise: explain: --error beside --status, --code or --header: an attempt that failed has no response\n"},
 		"status 42":     {[]string{"--status", "42"}, "reprise: explain: status is 42: want 100 to 999;"},
 		"status text":   {[]string{"--status", "teapot"}, `--status: expected a valid 64 bit int but got "teapot"`},

@@ -1,5 +1,6 @@
 // Package explain says what a failure means for a call: whether it is retried
-// and by which rule, what a retry costs, and how long the delays are.
+// and by which rule, what a retry costs, and how long the delays are. It also
+// says which settings were found and what engine they make.
 //
 // All numbers come from the engine that would decide: its classifier, quota and
 // schedule. What is computed here is the mean and the bounds of what the jitter
@@ -16,7 +17,14 @@ import (
 
 // Answer is all there is to say. Times are in milliseconds.
 type Answer struct {
-	Schema      string `json:"schema"`
+	Schema   string    `json:"schema"`
+	Settings *Settings `json:"settings,omitempty"` // nil if they were not asked for
+	Engine   *Engine   `json:"engine,omitempty"`   // that the settings make
+	*Meaning           // nil if the settings are all that was asked for
+}
+
+// Meaning is what a response or a failure means for a call.
+type Meaning struct {
 	Status      int    `json:"status,omitzero"`
 	Code        string `json:"code,omitempty"` // normalised (R3.9)
 	Error       string `json:"error,omitempty"`
@@ -75,36 +83,54 @@ type Total struct {
 // Explain answers a question. An error is the user's: it says what is wrong with
 // the question.
 func Explain(q Question) (*Answer, error) {
-	met, err := q.event()
+	var met event
+	var err error
+	if !q.settingsAlone() {
+		if met, err = q.event(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := q.overruled()
 	if err != nil {
 		return nil, err
 	}
-	e, err := q.engine()
+	e, err := q.engine(s)
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{
-		Schema: "reprise-explain/1",
+	a := &Answer{Schema: "reprise-explain/1"}
+	if q.Settings != nil {
+		a.Settings, a.Engine = describe(s, e), describeEngine(e)
+	}
+	if !q.settingsAlone() {
+		a.Meaning = q.meaning(met, e)
+	}
+	return a, nil
+}
+
+// meaning is what e makes of what the attempt met.
+func (q *Question) meaning(met event, e *engine.Engine) *Meaning {
+	m := &Meaning{
 		Status: met.status, Code: classify.NormalizeCode(met.code), Error: q.Error,
 		Mode: e.Mode().String(), Service: e.Service(), MaxAttempts: e.MaxAttempts(), LongPoll: q.LongPoll,
 		Retries: []Retry{},
 	}
 	verdict := met.judge(e.Classifier())
-	a.Class, a.Rule, a.Clause = verdict.Class.String(), verdict.Rule.String(), verdict.Rule.Clause()
-	a.Success, a.NeverSent = verdict.Rule == classify.RuleSuccess, verdict.NeverSent
-	a.Retryable = verdict.Class != classify.NonRetryable
+	m.Class, m.Rule, m.Clause = verdict.Class.String(), verdict.Rule.String(), verdict.Rule.Clause()
+	m.Success, m.NeverSent = verdict.Rule == classify.RuleSuccess, verdict.NeverSent
+	m.Retryable = verdict.Class != classify.NonRetryable
 	if met.failure != nil && met.failure.Caller != nil {
-		a.Retryable, a.GivenUp = false, met.failure.Caller.Err().Error()
+		m.Retryable, m.GivenUp = false, met.failure.Caller.Err().Error()
 	}
 	if met.hint != nil {
 		asked := engine.ParseRetryAfter(*met.hint)
-		a.Hint = &Hint{Value: *met.hint, AskedMS: inMillis(float64(asked)), asked: asked}
+		m.Hint = &Hint{Value: *met.hint, AskedMS: inMillis(float64(asked)), asked: asked}
 	}
-	if a.Retryable {
-		a.cost(e, verdict.Class)
-		a.delays(e.Schedule(), fastbackoff.Class(verdict.Class))
+	if m.Retryable {
+		m.cost(e, verdict.Class)
+		m.delays(e.Schedule(), fastbackoff.Class(verdict.Class))
 	}
-	return a, nil
+	return m
 }
 
 func (m *event) judge(c *classify.Classifier) classify.Verdict {
@@ -114,7 +140,7 @@ func (m *event) judge(c *classify.Classifier) classify.Verdict {
 	return c.ExplainResponse(m.status, m.code)
 }
 
-func (a *Answer) cost(e *engine.Engine, class classify.Class) {
+func (m *Meaning) cost(e *engine.Engine, class classify.Class) {
 	if e.Mode() == engine.Legacy {
 		return // no quota (R1.4)
 	}
@@ -123,18 +149,18 @@ func (a *Answer) cost(e *engine.Engine, class classify.Class) {
 	if class == classify.Throttling {
 		cost = quota.ThrottlingCost
 	}
-	a.Quota = &Quota{Cost: cost, Capacity: quota.Capacity, Retries: quota.Capacity / cost}
+	m.Quota = &Quota{Cost: cost, Capacity: quota.Capacity, Retries: quota.Capacity / cost}
 }
 
 // delays fills in the retries that the attempts, and a full quota, allow.
-func (a *Answer) delays(schedule fastbackoff.Schedule, class fastbackoff.Class) {
-	n := a.MaxAttempts - 1
-	if a.Quota != nil {
-		n = min(n, a.Quota.Retries)
+func (m *Meaning) delays(schedule fastbackoff.Schedule, class fastbackoff.Class) {
+	n := m.MaxAttempts - 1
+	if m.Quota != nil {
+		n = min(n, m.Quota.Retries)
 	}
 	var asked time.Duration
-	if a.Hint != nil {
-		asked = a.Hint.asked
+	if m.Hint != nil {
+		asked = m.Hint.asked
 	}
 	for first := 1; first <= n; {
 		ceiling, last := schedule.Ceiling(class, first-1), first
@@ -143,16 +169,16 @@ func (a *Answer) delays(schedule fastbackoff.Schedule, class fastbackoff.Class) 
 		}
 		least, mean, most := spread(float64(ceiling), float64(asked))
 		alike := float64(last - first + 1)
-		a.Total.MeanMS += inMillis(mean * alike)
-		a.Total.WorstMS += inMillis(most * alike)
-		a.Retries = append(a.Retries, Retry{
+		m.Total.MeanMS += inMillis(mean * alike)
+		m.Total.WorstMS += inMillis(most * alike)
+		m.Retries = append(m.Retries, Retry{
 			First: first, Last: last, CeilingMS: inMillis(float64(ceiling)),
 			LeastMS: inMillis(least), MeanMS: inMillis(mean), MostMS: inMillis(most),
-			TotalMeanMS: a.Total.MeanMS, TotalWorstMS: a.Total.WorstMS,
+			TotalMeanMS: m.Total.MeanMS, TotalWorstMS: m.Total.WorstMS,
 		})
 		first = last + 1
 	}
-	a.Total.Retries = n
+	m.Total.Retries = n
 }
 
 // spread returns the bounds and the mean of clamp(hint, t, t + 5 s) for a

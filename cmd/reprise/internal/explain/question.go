@@ -10,10 +10,12 @@ import (
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/settings"
 )
 
-// Question is what a user asks about: a response or a failure, and the engine
-// that meets it. What is zero or nil was not said.
+// Question is what a user asks about: a response or a failure, the engine that
+// meets it, and the settings that make that engine. What is zero or nil was not
+// said.
 type Question struct {
 	Status      *int
 	Code        string
@@ -23,6 +25,13 @@ type Question struct {
 	Mode        string
 	MaxAttempts *int
 	LongPoll    bool
+
+	Settings *settings.Settings // nil if they were not asked for; Mode and MaxAttempts go before them
+}
+
+// settingsAlone reports whether nothing but the settings is to be explained.
+func (q *Question) settingsAlone() bool {
+	return q.Settings != nil && q.Status == nil && q.Code == "" && len(q.Headers) == 0 && q.Error == "" && !q.LongPoll
 }
 
 // The headers that a retry depends on.
@@ -60,7 +69,7 @@ func (q *Question) event() (event, error) {
 		e.hint = &hint
 	}
 	if q.Status == nil && e.code == "" {
-		return e, errors.New("nothing to explain: want --status, --code or both, or --error")
+		return e, errors.New("nothing to explain: want --status, --code or both, or --error, or --settings alone")
 	}
 	if q.Status != nil {
 		if e.status = *q.Status; e.status == 0 {
@@ -87,26 +96,13 @@ func (q *Question) headers() (map[string]string, error) {
 }
 
 // engine makes the engine that the question is about.
-func (q *Question) engine() (*engine.Engine, error) {
-	var opts []engine.Option
-	if q.Mode != "" {
-		mode, err := scenario.ParseMode(q.Mode)
-		if err != nil {
-			return nil, err
-		}
-		opts = append(opts, engine.WithMode(mode))
-	}
+func (q *Question) engine(s settings.Settings) (*engine.Engine, error) {
+	opts := s.Options()
 	if q.Service != "" {
 		if err := scenario.CheckService(q.Service); err != nil {
 			return nil, err
 		}
 		opts = append(opts, engine.WithService(q.Service))
-	}
-	if q.MaxAttempts != nil {
-		if *q.MaxAttempts < 1 {
-			return nil, fmt.Errorf("--max-attempts is %d: want 1 (no retries) or more, the first attempt included", *q.MaxAttempts)
-		}
-		opts = append(opts, engine.WithMaxAttempts(*q.MaxAttempts))
 	}
 	return engine.New(opts...)
 }

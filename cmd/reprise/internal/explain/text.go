@@ -12,95 +12,116 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
 )
 
-// Text is the answer for people: each line with the clause it follows from.
+// Text is the answer for people: the settings and their engine, if they were
+// asked for, and the meaning, each line with the clause it follows from.
 func (a *Answer) Text() string {
-	t := grid.New("", "answer", "clause")
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 56, WidthMaxEnforcer: text.WrapSoft}})
-	row := func(name, words, clause string) { t.AppendRow(table.Row{name, words, clause}) }
-	if a.Success {
-		row("class", "success: there is nothing to retry", "R2")
-		row("quota", "a first attempt gives 1 token, a retry gives back what it took", "R6")
-		return a.title() + "\n" + t.Render() + "\n"
+	var parts []string
+	if a.Settings != nil {
+		parts = append(parts, a.Settings.text, a.Engine.text())
 	}
-	row("class", a.Class, a.Clause)
-	row("because", a.Rule, a.Clause)
-	switch {
-	case a.GivenUp != "":
-		row("retried", "no: the caller is no longer there ("+a.GivenUp+")", "R3.6")
-	case !a.Retryable:
-		row("retried", "no: the error is returned at once", "R2.1")
-	case a.MaxAttempts == 1:
-		row("retried", "no: 1 attempt is all there is", "R1.1")
-	default:
-		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(a.MaxAttempts-1, "time"), a.MaxAttempts), a.attemptsClause())
+	if a.Meaning != nil {
+		parts = append(parts, a.Meaning.text())
 	}
-	if a.Retryable && a.NeverSent {
-		row("resend", "safe whatever the method: the request never reached the server", "")
-	}
-	a.quotaRows(row)
-	a.hintRow(row)
-	if a.LongPoll && a.Retryable && a.Quota != nil {
-		row("long poll", "a retry that the quota refuses waits its delay all the same, then the error is returned", "R7")
-	}
-	if a.Mode == "adaptive" {
-		row("limiter", "any attempt may first wait for a send token; how long depends on the traffic", "R8")
-	}
-	return a.title() + "\n" + t.Render() + "\n" + a.delayTable()
+	return strings.Join(parts, "\n")
 }
 
-func (a *Answer) quotaRows(row func(name, words, clause string)) {
+// newRows returns an empty table and what adds a row to it.
+func newRows(heading string) (table.Writer, func(name, words, clause string)) {
+	t := grid.New("", heading, "clause")
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, WidthMax: 56, WidthMaxEnforcer: text.WrapSoft}})
+	return t, func(name, words, clause string) { t.AppendRow(table.Row{name, words, clause}) }
+}
+
+func (m *Meaning) text() string {
+	t, row := newRows("answer")
+	if m.Success {
+		row("class", "success: there is nothing to retry", "R2")
+		row("quota", "a first attempt gives 1 token, a retry gives back what it took", "R6")
+		return m.title() + "\n" + t.Render() + "\n"
+	}
+	row("class", m.Class, m.Clause)
+	row("because", m.Rule, m.Clause)
 	switch {
-	case !a.Retryable:
-		row("quota", "not touched", "R2.1")
-	case a.Quota == nil:
-		row("quota", "none in mode "+a.Mode, "R1.4")
+	case m.GivenUp != "":
+		row("retried", "no: the caller is no longer there ("+m.GivenUp+")", "R3.6")
+	case !m.Retryable:
+		row("retried", "no: the error is returned at once", "R2.1")
+	case m.MaxAttempts == 1:
+		row("retried", "no: 1 attempt is all there is", "R1.1")
 	default:
-		row("cost", fmt.Sprintf("%s a retry, given back if that retry succeeds", plural(a.Quota.Cost, "token")), "R6")
-		row("quota", fmt.Sprintf("a full one, %s, holds %d such retries", plural(a.Quota.Capacity, "token"), a.Quota.Retries), "R6")
-		if a.MaxAttempts-1 > a.Quota.Retries {
-			row("", fmt.Sprintf("so a call on its own gets no more than %d of its %d", a.Quota.Retries, a.MaxAttempts-1), "R6.1")
+		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(m.MaxAttempts-1, "time"), m.MaxAttempts), attemptsClause(m.Mode))
+	}
+	if m.Retryable && m.NeverSent {
+		row("resend", "safe whatever the method: the request never reached the server", "")
+	}
+	m.quotaRows(row)
+	m.hintRow(row)
+	if m.LongPoll && m.Retryable && m.Quota != nil {
+		row("long poll", "a retry that the quota refuses waits its delay all the same, then the error is returned", "R7")
+	}
+	limiterRow(row, m.Mode)
+	return m.title() + "\n" + t.Render() + "\n" + m.delayTable()
+}
+
+func (m *Meaning) quotaRows(row func(name, words, clause string)) {
+	switch {
+	case !m.Retryable:
+		row("quota", "not touched", "R2.1")
+	case m.Quota == nil:
+		row("quota", "none in mode "+m.Mode, "R1.4")
+	default:
+		row("cost", fmt.Sprintf("%s a retry, given back if that retry succeeds", plural(m.Quota.Cost, "token")), "R6")
+		row("quota", fmt.Sprintf("a full one, %s, holds %d such retries", plural(m.Quota.Capacity, "token"), m.Quota.Retries), "R6")
+		if m.MaxAttempts-1 > m.Quota.Retries {
+			row("", fmt.Sprintf("so a call on its own gets no more than %d of its %d", m.Quota.Retries, m.MaxAttempts-1), "R6.1")
 		}
 	}
 }
 
-func (a *Answer) hintRow(row func(name, words, clause string)) {
-	if a.Hint == nil {
+func (m *Meaning) hintRow(row func(name, words, clause string)) {
+	if m.Hint == nil {
 		return
 	}
-	name := fmt.Sprintf("x-amz-retry-after %q ", a.Hint.Value)
+	name := fmt.Sprintf("x-amz-retry-after %q ", m.Hint.Value)
 	switch {
-	case !a.Retryable:
+	case !m.Retryable:
 		row("hint", name+"does not make an error retryable", "R5.1")
-	case a.Hint.asked == math.MaxInt64:
+	case m.Hint.asked == math.MaxInt64:
 		row("hint", name+"is more than there is: 5s on top of each backoff", "R5.2")
-	case a.Hint.asked > 0:
-		row("hint", fmt.Sprintf("%sasks for %v, within each backoff and 5s above it", name, a.Hint.asked), "R5")
-	case strings.Trim(a.Hint.Value, "0") == "" && a.Hint.Value != "":
+	case m.Hint.asked > 0:
+		row("hint", fmt.Sprintf("%sasks for %v, within each backoff and 5s above it", name, m.Hint.asked), "R5")
+	case strings.Trim(m.Hint.Value, "0") == "" && m.Hint.Value != "":
 		row("hint", name+"asks for nothing: the backoff stands", "R5")
 	default:
 		row("hint", name+"is not a whole number of milliseconds: ignored, the backoff stands", "R5.1")
 	}
 }
 
-func (a *Answer) attemptsClause() string {
-	if a.Mode == "legacy" {
+func limiterRow(row func(name, words, clause string), mode string) {
+	if mode == "adaptive" {
+		row("limiter", "any attempt may first wait for a send token; how long depends on the traffic", "R8")
+	}
+}
+
+func attemptsClause(mode string) string {
+	if mode == "legacy" {
 		return "R1.4"
 	}
 	return "R1.1"
 }
 
 // delayTable is a row a retry, and the totals in words.
-func (a *Answer) delayTable() string {
-	if len(a.Retries) == 0 {
+func (m *Meaning) delayTable() string {
+	if len(m.Retries) == 0 {
 		return ""
 	}
-	hinted := a.Hint != nil && a.Hint.asked > 0
+	hinted := m.Hint != nil && m.Hint.asked > 0
 	headings := []string{">retry", ">ceiling"}
 	if hinted {
 		headings = append(headings, ">with the hint")
 	}
 	t := grid.New(append(headings, ">mean", ">mean total", ">worst total")...)
-	for _, r := range a.Retries {
+	for _, r := range m.Retries {
 		label := fmt.Sprint(r.First)
 		if r.Last > r.First {
 			label = fmt.Sprintf("%d to %d", r.First, r.Last)
@@ -116,31 +137,31 @@ func (a *Answer) delayTable() string {
 		t.AppendRow(append(row, duration(r.MeanMS), duration(r.TotalMeanMS), duration(r.TotalWorstMS)))
 	}
 	clauses := "R4"
-	if a.Mode == "legacy" {
+	if m.Mode == "legacy" {
 		clauses = "R1.4"
 	}
 	if hinted {
 		clauses += ", R5"
 	}
 	return t.Render() + fmt.Sprintf("\nIf every attempt fails like this: %s in the mean, %s at worst (%s).\n",
-		duration(a.Total.MeanMS), duration(a.Total.WorstMS), clauses)
+		duration(m.Total.MeanMS), duration(m.Total.WorstMS), clauses)
 }
 
-func (a *Answer) title() string {
+func (m *Meaning) title() string {
 	var what []string
-	if a.Status != 0 {
-		what = append(what, fmt.Sprintf("status %d", a.Status))
+	if m.Status != 0 {
+		what = append(what, fmt.Sprintf("status %d", m.Status))
 	}
-	if a.Code != "" {
-		what = append(what, "code "+a.Code)
+	if m.Code != "" {
+		what = append(what, "code "+m.Code)
 	}
-	if a.Error != "" {
-		what = append(what, "error "+a.Error)
+	if m.Error != "" {
+		what = append(what, "error "+m.Error)
 	}
-	if a.Service != "" {
-		what = append(what, "service "+a.Service)
+	if m.Service != "" {
+		what = append(what, "service "+m.Service)
 	}
-	return strings.Join(append(what, "mode "+a.Mode), ", ")
+	return strings.Join(append(what, "mode "+m.Mode), ", ")
 }
 
 // duration writes milliseconds to the microsecond.
