@@ -102,7 +102,7 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 // noSleep is a clock whose waits take no time.
 type noSleep struct{}
 
-func (noSleep) Now() time.Time                       { return time.Now() }
+func (noSleep) Now() time.Time                                        { return time.Now() }
 func (noSleep) Sleep(context.Context, time.Duration, <-chan struct{}) {}
 
 // dialRefused proves that nothing was sent.
