@@ -100,6 +100,14 @@ func (e *Error) As(target any) bool {
 	return e.Cause != nil && errors.As(e.Cause, target)
 }
 
+// Timeout reports whether the last attempt, or the caller's context, ran out of
+// time. It is net.Error's question, which url.Error asks of what it holds: whoever
+// asked it of an error before there were retries gets the same answer.
+func (e *Error) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.Err, &t) && t.Timeout() || errors.As(e.Cause, &t) && t.Timeout()
+}
+
 // Wrap returns the error to hand to the caller of a call that [Call.FailWait]
 // ended with d: err itself if the first attempt was not retryable, else an
 // [*Error] about it. class is the class the failure had.

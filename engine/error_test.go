@@ -3,8 +3,12 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"net"
+	"net/url"
+	"os"
 	"testing"
 	"testing/synctest"
 
@@ -55,6 +59,32 @@ func TestErrorFindsErrAndCause(t *testing.T) {
 	assert.Equal(t, slowDown, errors.Unwrap(err))
 	var number *numberError
 	assert.False(t, errors.As(&engine.Error{Err: io.EOF}, &number))
+}
+
+// A time-out stays one to net.Error's users, and nothing else becomes one; the
+// class stays that of what is wrapped.
+func TestErrorTimeout(t *testing.T) {
+	timeout := &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}
+	for _, row := range []struct {
+		err, cause error
+		want       bool
+	}{
+		{nil, nil, false},
+		{io.EOF, nil, false},
+		{timeout, nil, true},
+		{fmt.Errorf("send: %w", timeout), nil, true},
+		{io.EOF, context.DeadlineExceeded, true},
+		{nil, context.DeadlineExceeded, true},
+		{io.EOF, context.Canceled, false},
+		{&net.OpError{Op: "read", Err: io.EOF}, nil, false},
+	} {
+		err := &engine.Error{Err: row.err, Cause: row.cause, Reason: engine.ReasonDeadline}
+		assert.Equal(t, row.want, err.Timeout(), "%v, %v", row.err, row.cause)
+		assert.Equal(t, row.want, (&url.Error{Err: err}).Timeout())
+		if row.err != nil && row.cause == nil {
+			assert.Equal(t, classify.Default.Error(row.err), classify.Default.Error(err), "%v", row.err)
+		}
+	}
 }
 
 type numberError struct{}

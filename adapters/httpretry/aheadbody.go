@@ -40,10 +40,14 @@ type aheadBody struct {
 	off int // bytes that the reader has taken
 }
 
+func newAheadBody(source io.ReadCloser, limit int) *aheadBody {
+	return &aheadBody{source: source, buffer: make([]byte, limit), stopped: make(chan struct{})}
+}
+
 // readAhead starts to read source, and returns when limit bytes of it are
 // there, or all of it, or ctx or the patience is at an end.
 func readAhead(ctx context.Context, source io.ReadCloser, limit int) *aheadBody {
-	b := &aheadBody{source: source, buffer: make([]byte, limit), stopped: make(chan struct{})}
+	b := newAheadBody(source, limit)
 	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
 	defer cancel()
 	go b.fill()
@@ -126,7 +130,7 @@ func (b *aheadBody) Close() error {
 func discard(ctx context.Context, resp *http.Response) {
 	body := bodyOf(resp)
 	ahead, _ := body.(*aheadBody)
-	if body != http.NoBody && resp.ContentLength <= drainLimit && (ahead == nil || ahead.more()) {
+	if body != http.NoBody && resp.ContentLength != 0 && resp.ContentLength <= drainLimit && (ahead == nil || ahead.more()) {
 		ctx, cancel := context.WithTimeout(ctx, bodyPatience)
 		defer cancel()
 		drained := make(chan struct{})

@@ -22,6 +22,8 @@ func TestCodeIn(t *testing.T) {
 		{"only strings", `{"__type":null,"code":503,"Code":["SlowDown"]}`, ""},
 		{"nested objects do not count", `{"error":{"__type":"SlowDown"},"list":[{"code":"SlowDown"}],"a":{"b":{"Code":"SlowDown"}}}`, ""},
 		{"but what follows them does", `{"error":{"__type":"a"},"list":[1,{"code":"b"},[]],"n":1,"code":"c"}`, "c"},
+		{"right after an object", `{"error":{"code":1},"code":"c"}`, "c"},
+		{"right after a list", `{"list":[["a"]],"code":"c"}`, "c"},
 		{"a value is not a name", `{"a":"__type","b":"SlowDown"}`, ""},
 		{"nor is one in a list", `{"list":["__type","SlowDown"],"x":"y"}`, ""},
 		{"names have a case", `{"CODE":"SlowDown","__Type":"SlowDown"}`, ""},

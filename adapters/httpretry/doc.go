@@ -16,9 +16,11 @@
 // [ResultOf] says how many attempts there were and why there was no further
 // one; the engine's Observer sees the same. An error if there is no response:
 // the base's own, untouched, if the first attempt's was not retryable, else an
-// [*engine.Error] that says why the call ended and holds the base's. Where the
-// caller's context ends while a retry is waited for, the failed response is gone
-// by then; the *engine.Error holds a [*ResponseError] in its place.
+// [*engine.Error] that says why the call ended and holds the base's. Where a
+// retry was granted and then not sent, because the caller's context ended in the
+// delay or the limiter of adaptive mode would not let it go before the deadline,
+// the failed response is gone by then; the *engine.Error holds a
+// [*ResponseError] in its place.
 //
 // A status below 400 is a success, unless the classifier's overrides say
 // otherwise; redirects are for the http.Client above to follow, 101 Switching
@@ -71,5 +73,7 @@
 //
 // A retry after the headers of a success have been returned: if its body is cut,
 // the reader sees it. Callers who read the body inside [engine.Do] get that too.
-// Clock skew (R3.10): requests are signed above this package.
+// An answer that is cut within a line of its head is a malformed one to
+// net/http, which says so in words alone; it is not retried (R3.8). Clock skew
+// (R3.10): requests are signed above this package.
 package httpretry

@@ -49,8 +49,9 @@ func (x *exchange) admit(c *engine.Call) error {
 	if d.Reason == engine.ReasonRetry {
 		return nil
 	}
-	x.close(true)
-	closeBody(x.req)
+	if x.close(true); x.kept == nil {
+		closeBody(x.req)
+	}
 	return c.Wrap(ctx, nil, classify.NonRetryable, d)
 }
 
@@ -103,7 +104,8 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again
 // again. why says why not, if that is what ended the call.
 func (x *exchange) decide(ctx context.Context, c *engine.Call, o engine.Outcome, neverSent bool) (d engine.Decision, why error) {
 	if o.Class == classify.NonRetryable || c.Attempts() >= x.t.engine.MaxAttempts() || ctx.Err() != nil {
-		return c.FailIn(ctx, o), nil // the request does not matter
+		o.NotReplayable = true // it was not tried, so it must not be relied on
+		return c.FailIn(ctx, o), errNotTried
 	}
 	if !x.t.anyMethod && !neverSent && !idempotent(x.req) {
 		why = &methodError{x.req.Method}
@@ -117,6 +119,8 @@ func (x *exchange) decide(ctx context.Context, c *engine.Call, o engine.Outcome,
 	o.NotReplayable = why != nil
 	return c.FailIn(ctx, o), why
 }
+
+var errNotTried = errors.New("reprise/httpretry: this was the last attempt until Engine.Reconfigure allowed more")
 
 // waiting returns the context that the engine waits under: the request's, and
 // done too when the request's Cancel channel is closed, which http.Client still

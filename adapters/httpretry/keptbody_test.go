@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -89,12 +90,16 @@ func TestBodyTooLongError(t *testing.T) {
 // A body with GetBody is not copied: the base gets the caller's request itself.
 func TestGetBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := statuses(503, 200)
+		b := statuses(503)
 		req := request(t, t.Context(), http.MethodPut, strings.NewReader("text"))
-		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(b)).RoundTrip(req)
+		made := 0
+		getBody := req.GetBody
+		req.GetBody = func() (io.ReadCloser, error) { made++; return getBody() }
+		resp, err := newTransport(t, newEngine(t, engine.WithMaxAttempts(2)), httpretry.WithBase(b)).RoundTrip(req)
 		require.NoError(t, err)
-		assert.Equal(t, 200, resp.StatusCode)
+		assert.Equal(t, 503, resp.StatusCode)
 		require.Len(t, b.sent, 2)
+		assert.Equal(t, 1, made)
 		assert.Same(t, req, b.sent[0].req)
 		assert.NotSame(t, req, b.sent[1].req, "an attempt may still be busy with the first one")
 		assert.Equal(t, "text", b.sent[0].body)
@@ -244,6 +249,92 @@ func TestBaseReadsOnAfterTheEnd(t *testing.T) {
 	require.NoError(t, attempt.Close())
 	require.NoError(t, attempt.Close())
 	assert.Equal(t, 1, body.closed())
+}
+
+// A granted retry owns the body from then on: what the last attempt would read
+// during the delay could be too much to keep.
+func TestBaseReadsOnDuringTheDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		text := strings.Repeat("x", 3*limit)
+		b := statuses(200)
+		first := true
+		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+			if !first {
+				return b.RoundTrip(req)
+			}
+			first = false
+			_, err := io.ReadFull(req.Body, make([]byte, 1000))
+			time.AfterFunc(ms, func() {
+				n, err := io.Copy(io.Discard, req.Body)
+				assert.LessOrEqual(t, n, int64(limit), "no more than was read before")
+				assert.ErrorContains(t, err, "the next attempt's by now")
+			})
+			return response(503, ""), err
+		}))).RoundTrip(request(t, t.Context(), http.MethodPut, opaque(text)))
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.True(t, b.sent[0].body == text)
+	})
+}
+
+// A late Close of an attempt that is long over closes nothing, even after the
+// last answer, while the base still sends the last attempt's body.
+func TestLateClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := opaque("text")
+		var attempts []io.ReadCloser
+		_, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+			attempts = append(attempts, req.Body)
+			return response([]int{503, 200}[len(attempts)-1], ""), nil
+		}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+		require.NoError(t, err)
+		require.NoError(t, attempts[0].Close())
+		assert.Zero(t, body.closed())
+		text, err := io.ReadAll(attempts[1])
+		require.NoError(t, err)
+		assert.Equal(t, "text", string(text))
+		require.NoError(t, attempts[1].Close())
+		assert.Equal(t, 1, body.closed())
+	})
+}
+
+// A base that fails and forgets the body: it is closed all the same.
+func TestBaseForgetsTheBody(t *testing.T) {
+	body := opaque("text")
+	_, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+		return nil, errors.New("odd")
+	}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+	require.EqualError(t, err, "odd")
+	assert.Equal(t, 1, body.closed())
+}
+
+// Of a body that says that it is too long nothing is kept, so it cannot be sent
+// again once it was begun.
+func TestDeclaredLongBodyBegun(t *testing.T) {
+	req := request(t, t.Context(), http.MethodPut, opaque(strings.Repeat("x", 1<<20)))
+	req.ContentLength = 1 << 20
+	resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+		_, err := io.ReadFull(req.Body, make([]byte, 10))
+		_ = req.Body.Close()
+		return response(503, ""), err
+	}))).RoundTrip(req)
+	require.NoError(t, err)
+	r, _ := httpretry.ResultOf(resp)
+	assert.Equal(t, engine.ReasonNotReplayable, r.Reason)
+}
+
+// A source is not asked again after its end.
+func TestSourceEndsOnce(t *testing.T) {
+	ends := 0
+	body := io.NopCloser(readerFunc(func(p []byte) (int, error) {
+		ends++
+		return copy(p, "text"), io.EOF
+	}))
+	b := statuses(503)
+	_, err := newTransport(t, newEngine(t, engine.WithClock(noSleep{})), httpretry.WithBase(b)).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+	require.NoError(t, err)
+	assert.Equal(t, "text", b.sent[2].body)
+	assert.Equal(t, 1, ends)
 }
 
 // The attempt's own GetBody, which net/http's transport uses when a connection

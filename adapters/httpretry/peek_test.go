@@ -1,7 +1,6 @@
 package httpretry_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -109,6 +107,16 @@ func TestCodeHeader(t *testing.T) {
 	}
 }
 
+// What is compressed still is not looked at.
+func TestNoPeekOfEncodedBody(t *testing.T) {
+	resp := response(400, throttled, "Content-Type", "application/json", "Content-Encoding", "br")
+	body := resp.Body
+	resp, stop, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
+	require.NoError(t, err)
+	assert.Same(t, body, resp.Body)
+	assert.Equal(t, classify.NonRetryable, stop.Class)
+}
+
 // A success is not looked at, whatever it holds.
 func TestNoPeekOfSuccess(t *testing.T) {
 	for _, status := range []int{200, 206, 301, 304} {
@@ -137,7 +145,7 @@ func TestPeekOfACutBody(t *testing.T) {
 	} {
 		resp := response(500, "", "Content-Type", "application/json")
 		resp.ContentLength = 100
-		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(row.body), iotest.ErrReader(cut)))
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(row.body), &endOnce{err: cut}))
 		resp, stop, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
 		require.NoError(t, err)
 		assert.Equal(t, row.class, stop.Class)
@@ -145,6 +153,15 @@ func TestPeekOfACutBody(t *testing.T) {
 		assert.Equal(t, row.body, string(text))
 		assert.Equal(t, cut, err)
 	}
+}
+
+// endOnce fails with err, and differently when asked again.
+type endOnce struct{ err error }
+
+func (r *endOnce) Read([]byte) (int, error) {
+	err := r.err
+	r.err = errors.New("asked again after its end")
+	return 0, err
 }
 
 // A body that does not come delays the call by a second, not for ever; what has
@@ -165,11 +182,15 @@ func TestPeekOfASlowBody(t *testing.T) {
 				want = classify.Throttling
 			}
 			assert.Equal(t, want, stop.Class)
+			go func() { _, _ = io.WriteString(out, throttled[len(before):52]) }()
+			text := make([]byte, 52)
+			_, err = io.ReadFull(resp.Body, text) // what is there is not held back for what is not
+			require.NoError(t, err)
 			go func() {
-				_, _ = io.WriteString(out, throttled[len(before):])
+				_, _ = io.WriteString(out, throttled[52:])
 				_ = out.Close()
 			}()
-			assert.Equal(t, throttled, readAll(t, resp))
+			assert.Equal(t, throttled, string(text)+readAll(t, resp))
 		})
 	}
 }
@@ -217,15 +238,17 @@ func TestCancelDuringPeek(t *testing.T) {
 // A source that returns nothing and no error for ever is left alone.
 func TestPeekOfAStuckBody(t *testing.T) {
 	resp := response(503, "", "Content-Type", "application/json")
-	resp.ContentLength, resp.Body = -1, io.NopCloser(emptyReader{})
+	var source emptyReader
+	resp.ContentLength, resp.Body = -1, io.NopCloser(&source)
 	_, stop, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
 	require.NoError(t, err)
 	assert.Equal(t, classify.Transient, stop.Class)
+	assert.Equal(t, 100, source.reads)
 }
 
-type emptyReader struct{}
+type emptyReader struct{ reads int }
 
-func (emptyReader) Read([]byte) (int, error) { return 0, nil }
+func (r *emptyReader) Read([]byte) (int, error) { r.reads++; return 0, nil }
 
 // On the wire: lengths, chunks, and compression that net/http takes off or
 // leaves.
@@ -279,38 +302,3 @@ func TestPeekOverHTTP(t *testing.T) {
 		}
 	}
 }
-
-// Whatever the body, its pieces and its end: the reader gets the same bytes and
-// the same end.
-func FuzzPeek(f *testing.F) {
-	f.Add([]byte(throttled), 3, 0, true)
-	f.Add(bytes.Repeat([]byte("<a>"), 4000), 700, 5000, false)
-	f.Add([]byte{}, 0, 0, true)
-	cut := errors.New("cut")
-	f.Fuzz(func(t *testing.T, body []byte, piece, end int, eof bool) {
-		end = min(max(end, 0), len(body))
-		want := error(nil)
-		var tail io.Reader = strings.NewReader("")
-		if !eof {
-			want, tail = cut, iotest.ErrReader(cut)
-			body = body[:end]
-		}
-		resp := response(400, "")
-		resp.ContentLength = -1
-		resp.Body = io.NopCloser(io.MultiReader(&pieces{bytes.NewReader(body), min(max(piece, 1), 1<<16)}, tail))
-		resp, _, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
-		require.NoError(t, err)
-		got, err := io.ReadAll(&pieces{resp.Body, 1 + len(body)/3})
-		require.Equal(t, string(body), string(got))
-		require.Equal(t, want, err)
-		_ = resp.Body.Close()
-	})
-}
-
-// pieces gives at most size bytes at a time.
-type pieces struct {
-	io.Reader
-	size int
-}
-
-func (r *pieces) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(len(p), r.size)]) }

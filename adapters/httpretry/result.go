@@ -58,9 +58,10 @@ func attach(resp *http.Response, req *http.Request, r Result) {
 	resp.Request = req.WithContext(context.WithValue(req.Context(), resultKey{}, &attachment{resp, r}))
 }
 
-// ResponseError stands for a response that could not be returned: the call
-// ended, by the caller's will or deadline, after the response had been let go
-// for a retry. It is found in the [*engine.Error] by errors.As.
+// ResponseError stands for a response that could not be returned: it had been
+// let go for a retry that, by the caller's will or deadline, was not sent, or
+// the caller's context had ended. It is found in the [*engine.Error] by
+// errors.As.
 type ResponseError struct {
 	// Status is the HTTP status.
 	Status int

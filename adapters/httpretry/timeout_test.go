@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -37,15 +38,18 @@ func TestAttemptTimeout(t *testing.T) {
 			var ev events
 			e, b := newEngine(t, ev.observer()), blackHole(report)
 			start := time.Now()
-			_, err := newTransport(t, e, httpretry.WithBase(b), httpretry.WithAttemptTimeout(time.Second)).RoundTrip(get(t, t.Context()))
+			_, err := httpretry.Client(e, httpretry.WithBase(b), httpretry.WithAttemptTimeout(time.Second)).Do(get(t, t.Context()))
 			require.ErrorIs(t, err, engine.ErrMaxAttempts)
+			var timeout net.Error
+			require.ErrorAs(t, err, &timeout)
+			assert.True(t, timeout.Timeout(), "also to those who ask http.Client's error")
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.NotErrorIs(t, err, context.Canceled)
 			assert.ErrorContains(t, err, "no response within 1s")
 			require.Len(t, b.sent, 3)
 			assert.Equal(t, 3*time.Second+150*ms-2*near, time.Since(start))
 			assert.Equal(t, classify.Transient, ev.stops[0].Class)
-			assert.Equal(t, classify.Transient, engine.Outcome{Class: classify.Default.Error(err)}.Class)
+			assert.Equal(t, classify.Transient, classify.Default.Error(err))
 		})
 	}
 }

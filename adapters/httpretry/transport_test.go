@@ -95,6 +95,9 @@ func TestMethods(t *testing.T) {
 			resp, err := newTransport(t, e, append(opts, httpretry.WithBase(b))...).RoundTrip(make())
 			require.NoError(t, err)
 			assert.Len(t, b.sent, attempts, "%s answered 503", row.method)
+			for i := range b.sent[1:] {
+				assert.NotSame(t, b.sent[0].req, b.sent[i+1].req, "an attempt may still be busy with the first one")
+			}
 			r, _ := httpretry.ResultOf(resp)
 			if attempts == 1 {
 				assert.Equal(t, engine.ReasonNotReplayable, r.Reason)
