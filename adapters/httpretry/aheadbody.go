@@ -83,6 +83,17 @@ func (b *aheadBody) fill() {
 // start returns what has been read ahead.
 func (b *aheadBody) start() []byte { return b.buffer[:b.filled.Load()] }
 
+// complete reports whether all that was asked for has been read, or all there
+// is.
+func (b *aheadBody) complete() bool {
+	select {
+	case <-b.stopped:
+		return b.failed == io.EOF || len(b.start()) == len(b.buffer)
+	default:
+		return false
+	}
+}
+
 // more reports whether a reader would find more of the source without having to
 // wait for a server that has just kept us waiting.
 func (b *aheadBody) more() bool {

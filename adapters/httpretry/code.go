@@ -14,13 +14,14 @@ import (
 )
 
 // errorCode returns the error code of a failed response, without decorations:
-// from its x-amzn-errortype header, else from its body, which stays whole.
-func errorCode(ctx context.Context, resp *http.Response) string {
+// from its x-amzn-errortype header, else from its body, which stays whole. cut
+// says that ctx ended before the body had shown a code or that there is none.
+func errorCode(ctx context.Context, resp *http.Response) (code string, cut bool) {
 	if code := classify.NormalizeCode(resp.Header.Get("X-Amzn-Errortype")); code != "" {
-		return code
+		return code, false
 	}
 	if !mayHoldCode(resp) {
-		return ""
+		return "", false
 	}
 	limit := peekLimit
 	if resp.ContentLength >= 0 && resp.ContentLength < peekLimit {
@@ -28,7 +29,8 @@ func errorCode(ctx context.Context, resp *http.Response) string {
 	}
 	ahead := readAhead(ctx, resp.Body, limit)
 	resp.Body = ahead
-	return classify.NormalizeCode(codeIn(ahead.start()))
+	code = classify.NormalizeCode(codeIn(ahead.start()))
+	return code, code == "" && ctx.Err() != nil && !ahead.complete()
 }
 
 // mayHoldCode reports whether a body is worth a look: it is there, is not

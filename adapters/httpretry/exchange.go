@@ -63,6 +63,7 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again
 
 	f := x.t.examine(ctx, resp, err)
 	o := engine.OutcomeOf(f.verdict)
+	o.Cancelled = o.Cancelled || f.cut
 	if f.retryAfter > 0 {
 		o.RetryAfter = f.retryAfter
 	}

@@ -14,6 +14,7 @@ type failure struct {
 	verdict    classify.Verdict
 	code       string        // normalised; "" if the response has none
 	retryAfter time.Duration // of the response's headers; 0 if they ask for nothing
+	cut        bool          // the caller left before it was clear what it means
 }
 
 // succeeded reports whether a response is a success: its status is below 400
@@ -31,13 +32,15 @@ func (t *Transport) examine(ctx context.Context, resp *http.Response, err error)
 		return failure{verdict: c.ExplainError(err)}
 	}
 	var code string
+	var cut bool
 	if resp.StatusCode >= 400 {
-		code = errorCode(ctx, resp)
+		code, cut = errorCode(ctx, resp)
 	}
 	return failure{
 		verdict:    c.ExplainResponse(resp.StatusCode, code),
 		code:       code,
 		retryAfter: t.retryAfter(resp),
+		cut:        cut,
 	}
 }
 

@@ -211,15 +211,30 @@ func TestCloseOfASlowBody(t *testing.T) {
 	})
 }
 
-// The caller's cancellation ends the wait for a slow body.
+// The caller's cancellation ends the wait for a slow body, whether the reader
+// learns of it, as net/http's does, or not. R3.6: that a 400 had shown no code by
+// then does not make it an answer.
 func TestCancelDuringPeek(t *testing.T) {
+	for _, status := range []int{400, 503} {
+		for _, told := range []bool{false, true} {
+			cancelDuringPeek(t, status, told)
+		}
+	}
+}
+
+func cancelDuringPeek(t *testing.T, status int, told bool) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		defer out.Close()
-		resp := response(503, "", "Content-Type", "application/json")
+		resp := response(status, "", "Content-Type", "application/json")
 		resp.ContentLength, resp.Body = -1, in
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(300*ms, cancel)
+		time.AfterFunc(300*ms, func() {
+			cancel()
+			if told {
+				_ = out.CloseWithError(context.Canceled)
+			}
+		})
 		start := time.Now()
 		got, stop, err := once(t, answers(func(int) *http.Response { return resp }), get(t, ctx))
 		assert.Nil(t, got)
@@ -229,7 +244,7 @@ func TestCancelDuringPeek(t *testing.T) {
 		assert.Equal(t, engine.ReasonCancelled, stop.Reason)
 		var response *httpretry.ResponseError
 		require.ErrorAs(t, err, &response)
-		assert.Equal(t, 503, response.Status)
+		assert.Equal(t, status, response.Status)
 		_, err = in.Read(make([]byte, 1))
 		assert.ErrorIs(t, err, io.ErrClosedPipe)
 	})
