@@ -5,9 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
-
-	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/engine"
 )
@@ -20,82 +19,91 @@ import (
 // last.
 //
 // A base may go on reading the body of an attempt after its RoundTrip has
-// returned. So each attempt has a body of its own, only the latest of which may
-// begin a read of the source, and the source is closed when the call is over and
-// the latest has been closed.
+// returned, and may wait, in Close or in RoundTrip, for such a read to end. So
+// each attempt has a body of its own, whose Close ends its Read at once without
+// harm to the source, which the next attempt needs: while the body is kept, a
+// goroutine reads the source, and attempts wait for it or for their own end.
 type keptBody struct {
 	limit  int  // bytes
 	long   bool // it said that it is longer: keep nothing
+	size   int  // as it said; 0 if it did not
 	source io.ReadCloser
 
-	// bytes is what was read from the source, until it is dropped: at most limit
-	// bytes and what one Read gave. The slice only grows, so what a reader has
-	// loaded stays as it is. Written under reading.
-	bytes atomic.Pointer[[]byte]
-
-	// reading is held for as long as a read of the source takes, by the one who
-	// reads; state for moments, to decide who that may be. reading comes first.
-	reading sync.Mutex
-	ended   error // what the source ended with; under reading
-
-	state  sync.Mutex
+	// mu is held for moments, and never while the source is read.
+	mu     sync.Mutex
 	latest *attemptBody // the attempt under way; nil between attempts
-	lost   bool         // more than limit bytes were read and nothing is kept
-	over   bool         // there will be no further attempt
-	closed bool         // the source is, or is about to be
-	broken error        // what the source failed with
+	// bytes is what was read from the source, until it is dropped: at most limit
+	// bytes and what one Read gave.
+	bytes    []byte
+	reading  bool          // a goroutine reads the source into bytes
+	progress chan struct{} // closed when it has
+	lost     bool          // more than limit bytes were read and nothing is kept
+	ended    error         // what the source ended with
+	over     bool          // there will be no further attempt
+	closed   bool          // the source is, or is about to be
 }
 
 // keep returns the body of req, of which limit bytes are kept; nothing is of a
 // body that says that it is longer.
 func keep(req *http.Request, limit int) *keptBody {
-	k := &keptBody{limit: limit, source: req.Body, long: req.ContentLength > int64(limit)}
-	if !k.long && req.ContentLength > 0 {
-		room := make([]byte, 0, req.ContentLength)
-		k.bytes.Store(&room)
+	k := &keptBody{limit: limit, source: req.Body}
+	if k.long = req.ContentLength > int64(limit); !k.long {
+		k.size = int(max(req.ContentLength, 0))
 	}
 	return k
 }
 
 // attemptBody is a keptBody as one attempt sees it.
 type attemptBody struct {
-	kept   *keptBody
-	off    int  // bytes that this attempt has read; not counted once they are lost
-	closed bool // under kept.state
+	kept *keptBody
+	off  int           // bytes that this attempt has read; not counted once they are lost
+	over bool          // closed, or no longer the latest
+	done chan struct{} // closed when over is set
 }
 
 var errRetired = errors.New("reprise/httpretry: this attempt's body is closed, or the next attempt's by now")
 
 // open returns the body of a new attempt, which is the latest from now on.
 func (k *keptBody) open() *attemptBody {
-	b := &attemptBody{kept: k}
-	k.state.Lock()
-	k.latest = b
-	k.state.Unlock()
-	return b
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.openLocked()
+}
+
+func (k *keptBody) openLocked() *attemptBody {
+	k.retire()
+	k.latest = &attemptBody{kept: k, done: make(chan struct{})}
+	return k.latest
+}
+
+// retire ends the latest attempt's reading; under mu.
+func (k *keptBody) retire() {
+	if k.latest != nil {
+		k.latest.finish()
+		k.latest = nil
+	}
 }
 
 // reopen is the GetBody of an attempt: net/http's transport sends a request
 // again by itself if the connection that it took turned out to be dead.
 func (k *keptBody) reopen() (io.ReadCloser, error) {
-	k.state.Lock()
-	defer k.state.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if why := k.unreplayable(); why != nil {
 		return nil, why
 	}
 	if k.closed || k.latest == nil {
 		return nil, errRetired
 	}
-	k.latest = &attemptBody{kept: k}
-	return k.latest, nil
+	return k.openLocked(), nil
 }
 
-// unreplayable says why the body cannot be sent again, or nil; under state.
+// unreplayable says why the body cannot be sent again, or nil; under mu.
 func (k *keptBody) unreplayable() error {
-	if k.broken != nil {
-		return &bodyFailedError{k.broken}
+	if k.ended != nil && k.ended != io.EOF {
+		return &bodyFailedError{k.ended}
 	}
-	if k.lost || len(k.read()) > k.limit {
+	if k.lost || len(k.bytes) > k.limit {
 		return &bodyTooLongError{k.limit}
 	}
 	return nil
@@ -105,13 +113,13 @@ func (k *keptBody) unreplayable() error {
 // drop what is kept, so that a retry that is granted has its body; if none is
 // granted, the base may go on sending what it sends.
 func (k *keptBody) decide(ctx context.Context, c *engine.Call, o engine.Outcome) (engine.Decision, error) {
-	k.state.Lock()
-	defer k.state.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	why := k.unreplayable()
 	o.NotReplayable = why != nil
 	d := c.FailIn(ctx, o)
 	if d.Reason == engine.ReasonRetry {
-		k.latest = nil
+		k.retire()
 	}
 	return d, why
 }
@@ -119,30 +127,22 @@ func (k *keptBody) decide(ctx context.Context, c *engine.Call, o engine.Outcome)
 // end says that there will be no further attempt. The source is closed when
 // the latest is; now, if idle says that none is under way.
 func (k *keptBody) end(idle bool) {
-	k.state.Lock()
+	k.mu.Lock()
 	k.over = true
 	if idle {
-		k.latest = nil
+		k.retire()
 	}
-	_ = k.unlockAndClose(k.latest == nil || k.latest.closed)
+	_ = k.unlockAndClose(k.latest == nil || k.latest.over)
 }
 
-// unlockAndClose gives up state and, the first time that it is wanted, closes
-// the source.
+// unlockAndClose gives up mu and, the first time that it is wanted, closes the
+// source.
 func (k *keptBody) unlockAndClose(wanted bool) error {
 	first := wanted && !k.closed
 	k.closed = k.closed || wanted
-	k.state.Unlock()
+	k.mu.Unlock()
 	if first {
 		return k.source.Close()
-	}
-	return nil
-}
-
-// read returns what has been read and is kept.
-func (k *keptBody) read() []byte {
-	if p := k.bytes.Load(); p != nil {
-		return *p
 	}
 	return nil
 }
@@ -151,68 +151,81 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if n := b.copyKept(p); n > 0 {
-		return n, nil
-	}
 	k := b.kept
-	k.reading.Lock()
-	defer k.reading.Unlock()
-	if n := b.copyKept(p); n > 0 { // an earlier attempt was still reading
-		return n, nil
+	for {
+		k.mu.Lock()
+		if b.over {
+			k.mu.Unlock()
+			return 0, errRetired
+		}
+		if b.off < len(k.bytes) {
+			n := copy(p, k.bytes[b.off:])
+			b.off += n
+			k.mu.Unlock()
+			return n, nil
+		}
+		if err := k.ended; err != nil {
+			k.mu.Unlock()
+			return 0, err
+		}
+		if !k.reading && (k.long || len(k.bytes) > k.limit) {
+			k.lost, k.bytes = true, nil
+		}
+		if k.lost {
+			k.mu.Unlock()
+			return k.readThrough(p)
+		}
+		if !k.reading {
+			k.reading, k.progress = true, make(chan struct{})
+			go k.readMore(k.bytes)
+		}
+		progress := k.progress
+		k.mu.Unlock()
+		select {
+		case <-progress:
+		case <-b.done:
+		}
 	}
-	lost, mine := k.mayRead(b)
-	if !mine {
-		return 0, errRetired
-	}
-	if k.ended != nil {
-		return 0, k.ended
-	}
+}
+
+// readThrough reads the source for the last attempt, whose Close closes it.
+func (k *keptBody) readThrough(p []byte) (int, error) {
 	n, err := k.source.Read(p)
-	if n > 0 && !lost {
-		kept := append(k.read(), p[:n]...)
-		k.bytes.Store(&kept)
-		b.off += n
-	}
 	if err != nil {
-		k.sourceEnded(err)
+		k.mu.Lock()
+		k.ended = err
+		k.mu.Unlock()
 	}
 	return n, err
 }
 
-// copyKept gives b the next of what is kept.
-func (b *attemptBody) copyKept(p []byte) int {
-	kept := b.kept.read()
-	if b.off >= len(kept) {
-		return 0
+// firstRead is how much room there is for the first of a body of unknown
+// length.
+const firstRead = 4 << 10
+
+// readMore reads the source into the room behind kept, which is what there is;
+// others read below it meanwhile.
+func (k *keptBody) readMore(kept []byte) {
+	if len(kept) == cap(kept) {
+		room := max(firstRead, len(kept))
+		if kept == nil && k.size > 0 {
+			room = k.size + 1 // one more, to see the end
+		}
+		kept = slices.Grow(kept, room)
 	}
-	n := copy(p, kept[b.off:])
-	b.off += n
-	return n
+	n, err := k.source.Read(kept[len(kept):cap(kept)])
+
+	k.mu.Lock()
+	k.bytes, k.ended, k.reading = kept[:len(kept)+n], err, false
+	close(k.progress)
+	k.mu.Unlock()
 }
 
-// mayRead says whether the next bytes of the source are b's, and if so, whether
-// they are lost to all others. It is the last look before the read: a retry that
-// is granted during the read finds in bytes what the read gave.
-func (k *keptBody) mayRead(b *attemptBody) (lost, mine bool) {
-	k.state.Lock()
-	defer k.state.Unlock()
-	if k.latest != b || b.closed {
-		return false, false
-	}
-	if !k.lost && (k.long || len(k.read()) > k.limit) {
-		k.lost = true
-		k.bytes.Store(nil)
-	}
-	return k.lost, true
-}
-
-// sourceEnded keeps what the source ended with; under reading.
-func (k *keptBody) sourceEnded(err error) {
-	k.ended = err
-	if err != io.EOF {
-		k.state.Lock()
-		k.broken = err
-		k.state.Unlock()
+// finish ends the attempt's reading; under kept.mu.
+func (b *attemptBody) finish() {
+	if !b.over {
+		b.over = true
+		close(b.done)
 	}
 }
 
@@ -220,7 +233,7 @@ func (k *keptBody) sourceEnded(err error) {
 // source.
 func (b *attemptBody) Close() error {
 	k := b.kept
-	k.state.Lock()
-	b.closed = true
-	return k.unlockAndClose(k.over && k.latest == b)
+	k.mu.Lock()
+	b.finish()
+	return k.unlockAndClose(k.latest == b && (k.over || k.lost))
 }

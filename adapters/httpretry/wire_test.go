@@ -188,43 +188,45 @@ func TestRefusedOverTCP(t *testing.T) {
 }
 
 // A server that answers before it has read the request: HTTP/1 then breaks the
-// connection, HTTP/2 the stream, and the next attempt has the whole body, of
-// which the first had sent a part.
+// connection, HTTP/2 the stream, whose Close waits for the attempt's read to end.
+// The next attempt has the whole body, of which the first had sent a part.
 func TestEarlyAnswer(t *testing.T) {
 	for _, version := range []int{1, 2} {
+		text := strings.Repeat("0123456789", 5000)
 		var hits atomic.Int32
 		var last atomic.Pointer[string]
+		produce := make(chan struct{})
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if hits.Add(1) < 3 {
+			switch hits.Add(1) {
+			case 1, 2:
 				_, _ = io.ReadFull(r.Body, make([]byte, 10))
-				w.Header().Set("Connection", "close")
+				if r.ProtoMajor == 1 {
+					w.Header().Set("Connection", "close") // or the server waits for the rest
+				}
 				w.WriteHeader(503)
+				_, _ = io.WriteString(w, strings.Repeat("x", 100000)) // too much to be drained
 				return
+			case 3:
+				close(produce)
 			}
-			text, _ := io.ReadAll(r.Body)
-			s := string(text)
+			got, _ := io.ReadAll(r.Body)
+			s := string(got)
 			last.Store(&s)
 		}))
 		server.EnableHTTP2 = version == 2
 		server.StartTLS()
-		text := strings.Repeat("0123456789", 5000)
 		in, out := io.Pipe()
-		sent := make(chan struct{}) // until the first attempts are over
 		go func() {
 			_, _ = io.WriteString(out, text[:100])
-			<-sent
+			<-produce // the first attempts are waiting for more until then
 			_, _ = io.WriteString(out, text[100:])
 			_ = out.Close()
 		}()
-		e := newEngine(t, engine.WithClock(noSleep{}), engine.WithObserver(engine.Observer{Retry: func(ev engine.RetryEvent) {
-			if ev.Attempt == 2 {
-				close(sent)
-			}
-		}}))
-		inner := server.Client().Transport
-		req, err := http.NewRequest(http.MethodPut, server.URL, in)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		e := newEngine(t, engine.WithClock(noSleep{}))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPut, server.URL, in)
 		require.NoError(t, err)
-		resp, err := httpretry.Client(e, httpretry.WithBase(inner)).Do(req)
+		resp, err := httpretry.Client(e, httpretry.WithBase(server.Client().Transport)).Do(req)
 		require.NoError(t, err)
 		assert.Equal(t, version, resp.ProtoMajor)
 		assert.Equal(t, 200, resp.StatusCode)
@@ -232,6 +234,7 @@ func TestEarlyAnswer(t *testing.T) {
 		if got := last.Load(); assert.NotNil(t, got) {
 			assert.True(t, *got == text, "HTTP/%d: the last attempt sent %d of %d bytes", version, len(*got), len(text))
 		}
+		cancel()
 		server.Close()
 	}
 }
