@@ -58,8 +58,8 @@ func (x *exchange) request(ctx context.Context, n int) *http.Request {
 	req := x.req.WithContext(ctx)
 	switch {
 	case x.kept != nil:
-		req.Body = x.kept.open()
-		req.GetBody = x.kept.reopen
+		body := x.kept.open(n)
+		req.Body, req.GetBody = body, body.reopen
 	case n > 1 && x.next != nil:
 		req.Body, x.next = x.next, nil
 	}

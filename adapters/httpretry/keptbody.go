@@ -55,24 +55,25 @@ func keep(req *http.Request, limit int) *keptBody {
 
 // attemptBody is a keptBody as one attempt sees it.
 type attemptBody struct {
-	kept *keptBody
-	off  int           // bytes that this attempt has read; not counted once they are lost
-	over bool          // closed, or no longer the latest
-	done chan struct{} // closed when over is set
+	kept    *keptBody
+	attempt int           // whose it is, from 1
+	off     int           // bytes that it has read; not counted once they are lost
+	over    bool          // closed, or no longer the latest
+	done    chan struct{} // closed when over is set
 }
 
 var errRetired = errors.New("reprise/httpretry: this attempt's body is closed, or the next attempt's by now")
 
-// open returns the body of a new attempt, which is the latest from now on.
-func (k *keptBody) open() *attemptBody {
+// open returns the body of attempt n, which is the latest from now on.
+func (k *keptBody) open(n int) *attemptBody {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.openLocked()
+	return k.openLocked(n)
 }
 
-func (k *keptBody) openLocked() *attemptBody {
+func (k *keptBody) openLocked(n int) *attemptBody {
 	k.retire()
-	k.latest = &attemptBody{kept: k, done: make(chan struct{})}
+	k.latest = &attemptBody{kept: k, attempt: n, done: make(chan struct{})}
 	return k.latest
 }
 
@@ -86,16 +87,17 @@ func (k *keptBody) retire() {
 
 // reopen is the GetBody of an attempt: net/http's transport sends a request
 // again by itself if the connection that it took turned out to be dead.
-func (k *keptBody) reopen() (io.ReadCloser, error) {
+func (b *attemptBody) reopen() (io.ReadCloser, error) {
+	k := b.kept
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if why := k.unreplayable(); why != nil {
 		return nil, why
 	}
-	if k.closed || k.latest == nil {
+	if k.closed || k.latest == nil || k.latest.attempt != b.attempt {
 		return nil, errRetired
 	}
-	return k.openLocked(), nil
+	return k.openLocked(b.attempt), nil
 }
 
 // unreplayable says why the body cannot be sent again, or nil; under mu.
@@ -168,7 +170,7 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 			k.mu.Unlock()
 			return 0, err
 		}
-		if !k.reading && (k.long || len(k.bytes) > k.limit) {
+		if k.long || len(k.bytes) > k.limit {
 			k.lost, k.bytes = true, nil
 		}
 		if k.lost {

@@ -149,15 +149,17 @@ func TestGetBodyOfARefusedRetry(t *testing.T) {
 // A body that cannot be read is the caller's fault and not the server's, even
 // where its error looks like a server's.
 func TestBodyFails(t *testing.T) {
-	body := &trackedBody{Reader: io.MultiReader(strings.NewReader("some"), failingReader{io.ErrUnexpectedEOF})}
-	e, b := newEngine(t), statuses(200)
-	_, err := newTransport(t, e, httpretry.WithBase(b)).RoundTrip(request(t, t.Context(), http.MethodPut, body))
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	require.ErrorIs(t, err, engine.ErrNotReplayable)
-	assert.ErrorContains(t, err, "the request body could not be read")
-	assert.Empty(t, b.sent)
-	assert.Equal(t, 500, level(e))
-	assert.Equal(t, 1, body.closed())
+	for _, size := range []int{0, 4, 2 * limit} {
+		body := &trackedBody{Reader: io.MultiReader(strings.NewReader(strings.Repeat("x", size)), failingReader{io.ErrUnexpectedEOF})}
+		e, b := newEngine(t), statuses(200)
+		_, err := newTransport(t, e, httpretry.WithBase(b)).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		require.ErrorIs(t, err, engine.ErrNotReplayable)
+		assert.ErrorContains(t, err, "the request body could not be read")
+		assert.Empty(t, b.sent)
+		assert.Equal(t, 500, level(e))
+		assert.Equal(t, 1, body.closed())
+	}
 }
 
 type failingReader struct{ err error }
@@ -412,6 +414,32 @@ func TestAttemptGetBody(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 200, resp.StatusCode)
 	assert.Equal(t, 1, body.closed())
+}
+
+// An attempt that is over gets no body, least of all the next one's.
+func TestLateGetBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var late []func() (io.ReadCloser, error)
+		refused := func(i int) {
+			body, err := late[i]()
+			assert.Nil(t, body)
+			assert.ErrorContains(t, err, "the next attempt's by now")
+		}
+		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+			late = append(late, req.GetBody)
+			if len(late) == 1 {
+				time.AfterFunc(ms, func() { refused(0) }) // in the delay
+				return response(503, ""), req.Body.Close()
+			}
+			refused(0)
+			text, err := io.ReadAll(req.Body)
+			assert.Equal(t, "text", string(text))
+			return response(200, ""), errors.Join(err, req.Body.Close())
+		}))).RoundTrip(request(t, t.Context(), http.MethodPut, opaque("text")))
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		refused(1)
+	})
 }
 
 // Attempts that read any number of bytes each, in pieces of any size, all see
