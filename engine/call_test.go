@@ -130,6 +130,12 @@ func TestCallByClause(t *testing.T) {
 		{"a request that cannot be sent again takes nothing", nil, false, []step{
 			failed(engine.Outcome{Class: classify.Transient, NotReplayable: true}, engine.ReasonNotReplayable, 0, 500),
 		}},
+		{"R2.1: attempts before replayability", []engine.Option{engine.WithMaxAttempts(1)}, false, []step{
+			failed(engine.Outcome{Class: classify.Transient, NotReplayable: true}, engine.ReasonMaxAttempts, 0, 500),
+		}},
+		{"replayability before the quota", []engine.Option{engine.WithTokens(0)}, false, []step{
+			failed(engine.Outcome{Class: classify.Transient, NotReplayable: true}, engine.ReasonNotReplayable, 0, 0),
+		}},
 		{"a class that does not exist is not retried", nil, false, []step{
 			failed(engine.Outcome{Class: 77}, stop, 0, 500),
 		}},

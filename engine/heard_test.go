@@ -1,0 +1,63 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-go/reprise/engine"
+)
+
+// R2.2: the limiter knows of a failure before it is decided what follows, so a
+// hook sees it there.
+func TestLimiterIsToldBeforeTheDecision(t *testing.T) {
+	now := time.Unix(100, 0)
+	for name, fail := range map[string]func(*engine.Call) engine.Decision{
+		"Fail":   func(c *engine.Call) engine.Decision { return c.Fail(throttling) },
+		"FailAt": func(c *engine.Call) engine.Decision { return c.FailAt(now, throttling) },
+	} {
+		for attempts, want := range map[int]engine.Reason{1: engine.ReasonMaxAttempts, 2: engine.ReasonRetry} {
+			var e *engine.Engine
+			told := 0
+			look := func() {
+				told++
+				assert.True(t, e.Stats().Limiter.Enabled, name)
+			}
+			e = adaptive(t, engine.WithMaxAttempts(attempts), engine.WithClock(&fakeClock{now: now}), engine.WithObserver(engine.Observer{
+				Retry: func(engine.RetryEvent) { look() },
+				Stop:  func(engine.StopEvent) { look() },
+			}))
+			c := e.Begin()
+			assert.Equal(t, want, fail(&c).Reason, name)
+			assert.Equal(t, 1, told, name)
+			assert.Zero(t, e.Stats().HookPanics)
+		}
+	}
+}
+
+// R8.2: only throttling cuts; a transient failure, a final one and a success are
+// counted alike. Ten responses a second measure ten, by each way in.
+func TestEveryResponseIsCountedAndOnlyThrottlesCut(t *testing.T) {
+	for name, respond := range map[string]func(*engine.Call, time.Time){
+		"Succeed":          func(c *engine.Call, _ time.Time) { c.Succeed() },
+		"SucceedAt":        (*engine.Call).SucceedAt,
+		"Fail transient":   func(c *engine.Call, _ time.Time) { c.Fail(transient) },
+		"Fail final":       func(c *engine.Call, _ time.Time) { c.Fail(final) },
+		"FailAt transient": func(c *engine.Call, now time.Time) { c.FailAt(now, transient) },
+		"FailAt final":     func(c *engine.Call, now time.Time) { c.FailAt(now, final) },
+	} {
+		clock := &fakeClock{now: time.Unix(100, 0)}
+		e := adaptive(t, engine.WithClock(clock), engine.WithMaxAttempts(1))
+		for range 100 {
+			clock.now = clock.now.Add(100 * ms)
+			c := e.Begin()
+			require.Zero(t, c.AdmitAt(clock.now), name)
+			respond(&c, clock.now)
+		}
+		s := e.Stats().Limiter
+		assert.False(t, s.Enabled, name)
+		assert.InDelta(t, 10, s.MeasuredRate, 1e-6, name)
+	}
+}
