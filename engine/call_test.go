@@ -233,6 +233,27 @@ func TestAbandon(t *testing.T) {
 	assert.EqualValues(t, 2, s.UnsentRetries)
 }
 
+// R6.3: each way to be admitted, in each mode that has a quota, makes a retry
+// one that was sent.
+func TestAbandonAfterEachAdmission(t *testing.T) {
+	now := time.Unix(100, 0)
+	for name, admit := range map[string]func(*engine.Call) time.Duration{
+		"Admit":     (*engine.Call).Admit,
+		"AdmitAt":   func(c *engine.Call) time.Duration { return c.AdmitAt(now) },
+		"AdmitWait": func(c *engine.Call) time.Duration { return c.AdmitWait(t.Context()).Delay },
+	} {
+		for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive} {
+			e := newEngine(t, engine.WithMode(mode), engine.WithClock(&fakeClock{now: now}))
+			c := e.Begin()
+			require.Equal(t, engine.ReasonRetry, c.Fail(transient).Reason)
+			require.Zero(t, admit(&c))
+			c.Abandon()
+			assert.Equal(t, 486, level(e), "%s in %v mode", name, mode)
+			assert.Equal(t, 2, c.Attempts(), "%s in %v mode", name, mode)
+		}
+	}
+}
+
 // Whatever follows the end of a call is without effect (peer fault 25: a double
 // release).
 func TestEndedCallIsInert(t *testing.T) {

@@ -61,3 +61,49 @@ func TestEveryResponseIsCountedAndOnlyThrottlesCut(t *testing.T) {
 		assert.InDelta(t, 10, s.MeasuredRate, 1e-6, name)
 	}
 }
+
+// What coalescing asks is when the throttled attempt was admitted: a throttle of
+// one that went out after the cut is news and cuts again, however soon it comes,
+// by each way in and whether it was a first attempt or waited in line.
+func TestCoalescingKnowsWhenAnAttemptWasAdmitted(t *testing.T) {
+	for name, way := range map[string]struct {
+		admit func(*engine.Call, time.Time)
+		fail  func(*engine.Call, time.Time)
+	}{
+		"Admit, Fail": {
+			func(c *engine.Call, _ time.Time) { c.Admit() },
+			func(c *engine.Call, _ time.Time) { c.Fail(throttling) },
+		},
+		"AdmitAt, FailAt": {
+			func(c *engine.Call, now time.Time) { c.AdmitAt(now) },
+			func(c *engine.Call, now time.Time) { c.FailAt(now, throttling) },
+		},
+		"AdmitWait, FailIn": {
+			func(c *engine.Call, _ time.Time) { c.AdmitWait(t.Context()) },
+			func(c *engine.Call, _ time.Time) { c.FailIn(t.Context(), throttling) },
+		},
+	} {
+		clock := &fakeClock{now: time.Unix(100, 0)}
+		e := adaptive(t, engine.WithClock(clock), engine.WithMaxAttempts(1), engine.WithThrottleCoalescing(time.Hour))
+		for range 4000 { // 1,000/s
+			clock.now = clock.now.Add(ms)
+			c := e.Begin()
+			c.SucceedAt(clock.now)
+		}
+		before, first := e.Begin(), e.Begin()
+		way.admit(&before, clock.now)
+		way.admit(&first, clock.now)
+		clock.now = clock.now.Add(ms)
+		way.fail(&first, clock.now)
+		cut := e.Stats().Limiter.FillRate
+
+		clock.now = clock.now.Add(ms)
+		after := e.Begin()
+		way.admit(&after, clock.now)
+		clock.now = clock.now.Add(ms)
+		way.fail(&before, clock.now)
+		assert.Equal(t, cut, e.Stats().Limiter.FillRate, "%s: admitted before the cut", name)
+		way.fail(&after, clock.now)
+		assert.InDelta(t, 0.7*cut, e.Stats().Limiter.FillRate, 1e-9, "%s: admitted after it", name)
+	}
+}

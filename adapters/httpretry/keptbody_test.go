@@ -74,6 +74,42 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// The limit counts what was read, also by a base that answers before it has seen
+// the end; and of a body that says that it is longer nothing is kept, however
+// little was read.
+func TestBodyLimitOfWhatWasRead(t *testing.T) {
+	for _, row := range []struct {
+		read     int
+		declared int64 // 0: not
+		attempts int
+	}{
+		{limit, 0, 3},
+		{limit + 1, 0, 1},
+		{limit, limit, 3},
+		{10, limit + 1, 1},
+		{0, limit + 1, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			body := opaque(strings.Repeat("x", limit+1))
+			req := request(t, t.Context(), http.MethodPut, body)
+			if row.declared != 0 {
+				req.ContentLength = row.declared
+			}
+			attempts := 0
+			resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+				attempts++
+				_, err := io.ReadFull(req.Body, make([]byte, row.read))
+				require.NoError(t, err)
+				return response(503, ""), req.Body.Close()
+			}))).RoundTrip(req)
+			require.NoError(t, err)
+			assert.Equal(t, 503, resp.StatusCode)
+			assert.Equal(t, row.attempts, attempts, "%+v", row)
+			assert.Equal(t, 1, body.closed())
+		})
+	}
+}
+
 // A failure that is an error says why it was not retried, and is still there.
 func TestBodyTooLongError(t *testing.T) {
 	body := opaque(strings.Repeat("x", limit+1))
@@ -358,6 +394,44 @@ func TestAttemptGetBody(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 200, resp.StatusCode)
 	assert.Equal(t, 1, body.closed())
+}
+
+// The source is read once: a later attempt is told of its end and does not ask
+// for it, and an attempt that has closed its body gets nothing more out of it.
+func TestSourceIsReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reads := 0
+		body := &trackedBody{Reader: readerFunc(func(p []byte) (int, error) {
+			if reads++; reads > 2 {
+				return 0, errors.New("asked again")
+			}
+			if reads == 2 {
+				return 0, io.EOF
+			}
+			return copy(p, "text"), nil
+		})}
+		b := statuses(503, 503, 200)
+		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(b)).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.Equal(t, []string{"text", "text", "text"}, []string{b.sent[0].body, b.sent[1].body, b.sent[2].body})
+		assert.Equal(t, 2, reads)
+
+		body = opaque("some text")
+		resp, err = newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+			_, err := io.ReadFull(req.Body, make([]byte, 4))
+			require.NoError(t, err)
+			require.NoError(t, req.Body.Close())
+			_, err = req.Body.Read(make([]byte, 1))
+			assert.ErrorContains(t, err, "is closed")
+			return response(200, ""), nil
+		}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		left, err := io.ReadAll(body.Reader)
+		require.NoError(t, err)
+		assert.Equal(t, " text", string(left))
+	})
 }
 
 // Attempts that read any number of bytes each, in pieces of any size, all see

@@ -317,3 +317,44 @@ func TestPeekOverHTTP(t *testing.T) {
 		}
 	}
 }
+
+// A body that was read ahead ends as the source ended, however often it is read,
+// and the source is not asked again for what it has said.
+func TestPeekKeepsHowTheBodyEnded(t *testing.T) {
+	cut := errors.New("cut")
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, cut} {
+		resp := response(503, "", "Content-Type", "application/json")
+		resp.ContentLength = -1
+		asked := 0
+		resp.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			if asked++; asked > 1 {
+				return 0, errors.New("asked again")
+			}
+			return copy(p, "some"), end
+		}))
+		resp, _, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
+		require.NoError(t, err)
+		text := make([]byte, 10)
+		n, err := resp.Body.Read(text)
+		require.NoError(t, err)
+		assert.Equal(t, "some", string(text[:n]))
+		for range 2 {
+			n, err = resp.Body.Read(text)
+			assert.Zero(t, n)
+			assert.Equal(t, end, err)
+		}
+		assert.Equal(t, 1, asked)
+	}
+}
+
+// A body that goes on giving nothing is not read for as long as patience lasts.
+func TestPeekGivesAnIdleBodyUp(t *testing.T) {
+	resp := response(503, "", "Content-Type", "application/json")
+	resp.ContentLength = -1
+	asked := 0
+	resp.Body = io.NopCloser(readerFunc(func([]byte) (int, error) { asked++; return 0, nil }))
+	_, stop, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
+	require.NoError(t, err)
+	assert.Equal(t, classify.Transient, stop.Class)
+	assert.Equal(t, 100, asked)
+}
