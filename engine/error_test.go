@@ -139,6 +139,9 @@ func TestObserver(t *testing.T) {
 		assert.Equal(t, []engine.StopEvent{{Attempts: 2, Reason: engine.ReasonNonRetryable, QuotaLeft: 495}}, stops)
 		assert.EqualValues(t, 5, e.Stats().HookPanics)
 
+		require.NoError(t, engine.Run(t.Context(), e, func(context.Context) error { return nil }))
+		assert.Len(t, successes, 3, "Run has the same hooks")
+
 		quiet := newEngine(t, engine.WithObserver(engine.Observer{}))
 		_, err = engine.Do(t.Context(), quiet, (&script{errs: []error{slowDown, denied}}).op)
 		assert.Error(t, err)

@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -105,5 +107,63 @@ func TestCoalescingKnowsWhenAnAttemptWasAdmitted(t *testing.T) {
 		assert.Equal(t, cut, e.Stats().Limiter.FillRate, "%s: admitted before the cut", name)
 		way.fail(&after, clock.now)
 		assert.InDelta(t, 0.7*cut, e.Stats().Limiter.FillRate, 1e-9, "%s: admitted after it", name)
+	}
+}
+
+// R2.2, R8.3: under a caller that has left, a throttle is still the server's
+// word, while any other failure may be the leaving itself and tells nothing.
+func TestWhatADoneContextTellsTheLimiter(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, row := range []struct {
+		outcome engine.Outcome
+		enabled bool
+	}{
+		{throttling, true},
+		{transient, false},
+		{engine.Outcome{Cancelled: true}, false},
+	} {
+		clock := &fakeClock{now: time.Unix(100, 0)}
+		e := adaptive(t, engine.WithClock(clock))
+		c := e.Begin()
+		require.Zero(t, c.Admit())
+		clock.now = clock.now.Add(600 * ms)
+		assert.Equal(t, engine.ReasonCancelled, c.FailIn(ctx, row.outcome).Reason)
+		s := e.Stats().Limiter
+		assert.Equal(t, row.enabled, s.Enabled, "%+v", row)
+		assert.Equal(t, row.enabled, s.MeasuredRate > 0, "%+v", row)
+		assert.Equal(t, 500, level(e))
+	}
+}
+
+// R2.1, R2.2, R6: behind the limiter Do and Run are one and the same call: the
+// first attempt waits, its success is heard by the limiter, the quota and the
+// hook.
+func TestDoAndRunBehindTheLimiter(t *testing.T) {
+	for name, call := range map[string]func(context.Context, *engine.Engine) error{
+		"Do": func(ctx context.Context, e *engine.Engine) error {
+			_, err := engine.Do(ctx, e, (&script{}).op)
+			return err
+		},
+		"Run": func(ctx context.Context, e *engine.Engine) error {
+			return engine.Run(ctx, e, func(context.Context) error { return nil })
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			successes := 0
+			e := adaptive(t, engine.WithMaxAttempts(1), engine.WithTokens(7), engine.WithObserver(engine.Observer{
+				Success: func(engine.SuccessEvent) { successes++ },
+			}))
+			require.NoError(t, call(t.Context(), e))
+			assert.Equal(t, []int{8, 1}, []int{level(e), successes}, name)
+			throttled(t, e)
+			before := e.Stats().Limiter
+			start := time.Now()
+			require.NoError(t, call(t.Context(), e))
+			assert.Equal(t, 2*time.Second, time.Since(start).Round(ms), "%s: (1 - 0) / 0.5 (R8.1)", name)
+			assert.Equal(t, []int{9, 2}, []int{level(e), successes}, name)
+			after := e.Stats().Limiter
+			assert.NotEqual(t, before.MeasuredRate, after.MeasuredRate, "%s: its success is a response (R2.2)", name)
+		})
 	}
 }

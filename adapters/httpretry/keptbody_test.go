@@ -263,6 +263,40 @@ func TestBaseReadsOn(t *testing.T) {
 	})
 }
 
+// Once a retry is granted, the body is the next attempt's: in the delay the base
+// can neither read on nor begin anew, or what it read beyond the limit would be
+// missing from the retry.
+func TestBodyInTheDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		text := strings.Repeat("0123456789abcdef", 2*limit/16)
+		body := opaque(text)
+		var stale *http.Request
+		b := statuses(200)
+		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+			if stale != nil {
+				return b.RoundTrip(req)
+			}
+			stale = req
+			_, err := io.ReadFull(req.Body, make([]byte, 10))
+			require.NoError(t, err)
+			time.AfterFunc(ms, func() {
+				_, err := io.ReadAll(stale.Body)
+				assert.ErrorContains(t, err, "the next attempt's by now")
+				_, err = stale.GetBody()
+				assert.ErrorContains(t, err, "the next attempt's by now")
+				assert.NoError(t, stale.Body.Close())
+			})
+			return response(503, ""), nil
+		}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.True(t, b.sent[0].body == text, "the retry sent %d bytes", len(b.sent[0].body))
+		assert.Equal(t, 1, body.closed())
+		_, err = stale.GetBody()
+		assert.Error(t, err, "the call is over")
+	})
+}
+
 // A refused retry leaves the attempt that is still sending alone, and its body
 // is closed when the base closes it.
 func TestBaseReadsOnAfterTheEnd(t *testing.T) {
