@@ -138,23 +138,29 @@ func (e *Engine) Reconfigure(opts ...Option) error {
 			return err
 		}
 		if e.policy.CompareAndSwap(old, p) {
-			break
+			return e.fitCapacity(p)
 		}
 	}
-	if e.policy.Load().config.derived {
+}
+
+// fitCapacity makes the bucket's capacity that of p, or of the policy that has
+// taken p's place: of two Reconfigures that run at once either may come here
+// last, so each sets its own and then that of what stands, until it is the one
+// that still stands. It ends: a policy that changed meanwhile is another
+// Reconfigure's progress.
+func (e *Engine) fitCapacity(p *policy) error {
+	if p.config.derived {
 		return nil
 	}
-	// Of two that run at once either may set its capacity last, so set that of
-	// the policy that stands, until it is the one that still stands. It ends: a
-	// policy that changed meanwhile is another Reconfigure's progress.
 	for {
-		p := e.policy.Load()
 		if err := e.quota.SetCapacity(uint32(p.quota.Capacity)); err != nil {
 			return err
 		}
-		if e.policy.Load() == p {
+		stands := e.policy.Load()
+		if stands == p {
 			return nil
 		}
+		p = stands
 	}
 }
 

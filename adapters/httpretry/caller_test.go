@@ -201,3 +201,15 @@ func TestCutSuccess(t *testing.T) {
 	require.Error(t, read(failingReader{errors.New("invalid character")}, &n))
 	assert.Equal(t, 1, n)
 }
+
+// R2.1, R3.3: an answer that is not retryable is the caller's, also if the caller
+// has left meanwhile: nothing was given up for it.
+func TestFinalAnswerToACallerWhoLeft(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := answers(func(int) *http.Response { cancel(); return response(404, "none") })
+	resp, err := newTransport(t, newEngine(t), httpretry.WithBase(b)).RoundTrip(get(t, ctx))
+	require.NoError(t, err)
+	assert.Equal(t, 404, resp.StatusCode)
+	assert.Equal(t, "none", readAll(t, resp))
+}
