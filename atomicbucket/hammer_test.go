@@ -59,6 +59,45 @@ func TestHammerWinners(t *testing.T) {
 	})
 }
 
+// A lost race is no refusal: where there are tokens for all, all get theirs
+// (R6.1), each credit arrives, and a new capacity is in force when SetCapacity
+// returns.
+func TestHammerLostRacesAreNoAnswers(t *testing.T) {
+	operations := 100_000
+	if testing.Short() {
+		operations = 10_000
+	}
+	onProcs(t, func(t *testing.T) {
+		const workers = 4
+		b := full(t, uint32(workers*operations))
+		var refused [workers]int
+		together(workers, func(worker int) {
+			for range operations {
+				if !b.TryTake(1) {
+					refused[worker]++
+				}
+			}
+		})
+		assert.Zero(t, refused)
+		assert.Zero(t, b.Level())
+		var missed int
+		together(workers, func(worker int) {
+			for i := range operations {
+				b.Give(1)
+				if worker > 0 {
+					continue
+				}
+				capacity := uint32(workers*operations + i%2)
+				if b.SetCapacity(capacity) != nil || b.Capacity() != capacity {
+					missed++
+				}
+			}
+		})
+		assert.Zero(t, missed)
+		assert.EqualValues(t, workers*operations, b.Level())
+	})
+}
+
 // Peer fault 19: load-then-store accounting loses updates. Whoever takes gives
 // the same back, some of it late; at the end the bucket is full again.
 func TestPeerFault19HammerConserves(t *testing.T) {
