@@ -213,3 +213,16 @@ func TestFinalAnswerToACallerWhoLeft(t *testing.T) {
 	assert.Equal(t, 404, resp.StatusCode)
 	assert.Equal(t, "none", readAll(t, resp))
 }
+
+// A Cancel channel that is never closed is watched no longer than the delay
+// lasts: a bubble does not end while a goroutine is left in it.
+func TestCancelChannelIsNotWatchedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		req := get(t, context.Background())
+		//lint:ignore SA1019 that is what is tested
+		req.Cancel = make(chan struct{})
+		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(statuses(503, 200))).RoundTrip(req)
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+	})
+}
