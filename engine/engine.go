@@ -216,8 +216,13 @@ func (e *Engine) MaxAttempts() int { return int(e.policy.Load().attempts) }
 func (e *Engine) Schedule() fastbackoff.Schedule { return e.policy.Load().schedule }
 
 // Quota returns the capacity and costs of the retry quota (R6). Its level is in
-// [Engine.Stats].
-func (e *Engine) Quota() Quota { return e.policy.Load().quota }
+// [Engine.Stats]. The capacity is that of the bucket, which another engine may
+// have reconfigured (see [Engine.Derive]).
+func (e *Engine) Quota() Quota {
+	q := e.policy.Load().quota
+	q.Capacity = int(e.quota.Capacity())
+	return q
+}
 
 // Classifier returns the classifier (R3). It is never nil.
 func (e *Engine) Classifier() *classify.Classifier { return e.policy.Load().classifier }

@@ -136,6 +136,9 @@ func TestDerivedEngineSharesLimiterAndCapacity(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, dd.Reconfigure(engine.WithMaxAttempts(4)))
 	assert.Equal(t, 50, e.Stats().QuotaCapacity)
+	for _, engine := range []*engine.Engine{e, d, dd} {
+		assert.Equal(t, 50, engine.Quota().Capacity, "it is one bucket, so there is one capacity")
+	}
 	assert.ErrorContains(t, dd.Reconfigure(engine.WithQuota(engine.Quota{})), "reconfigure that")
 }
 

@@ -23,7 +23,7 @@ func TestReconfigureOvertaken(t *testing.T) {
 	require.NoError(t, e.Reconfigure(overtaken, WithQuota(Quota{Capacity: 200})))
 	assert.Equal(t, 2, runs)
 	assert.Equal(t, 9, e.MaxAttempts())
-	assert.Equal(t, 200, e.Quota().Capacity, "the later one counts")
+	assert.Equal(t, 200, e.policy.Load().quota.Capacity, "the later one counts")
 	assert.Equal(t, 200, e.Stats().QuotaCapacity)
 }
 
@@ -60,6 +60,6 @@ func TestReconfigureTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		require.Equal(t, e.Quota().Capacity, e.Stats().QuotaCapacity, "round %d", round)
+		require.Equal(t, e.policy.Load().quota.Capacity, e.Stats().QuotaCapacity, "round %d", round)
 	}
 }
