@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,6 +138,29 @@ func TestThrottleCoalescing(t *testing.T) {
 
 	fresh := ratelimit.New(epoch)
 	assert.True(t, fresh.ThrottleAt(at(1), epoch.Add(-time.Hour), time.Hour), "the first always cuts")
+}
+
+// R8.2: the border's new measured rate moves the bound, also if what came first
+// behind the border was a throttle that did not cut: the next success goes by the
+// cubic again.
+func TestCoalescedThrottleAtABorderMovesTheBound(t *testing.T) {
+	l, cut := limited(t, 9) // at 0.6 s; measured and last max 16/s, K = cbrt(12)
+	at := int64(10600 * time.Millisecond)
+	l.UpdateNanos(at, false)
+	measured := 0.8*0.1 + 0.2*16
+	require.InEpsilon(t, 2*measured, stats(l, at).FillRate, 1e-12, "held down by the bound")
+	for range 100 {
+		l.UpdateNanos(at, false)
+	}
+	border := int64(11 * time.Second)
+	require.False(t, l.ThrottleNanos(border, cut-1, time.Hour))
+	measured = 0.8*101/0.5 + 0.2*measured
+	require.InEpsilon(t, measured, stats(l, border).MeasuredRate, 1e-12)
+	at = border + int64(10*time.Millisecond)
+	l.UpdateNanos(at, false)
+	cubic := 0.4*math.Pow(time.Duration(at-cut).Seconds()-math.Cbrt(12), 3) + 16
+	require.Less(t, cubic, 2*measured)
+	assert.InEpsilon(t, cubic, stats(l, at).FillRate, 1e-9)
 }
 
 func l2(rate float64) float64 { return max(rate, 0.5) }
