@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/atomicbucket"
 )
@@ -80,18 +81,27 @@ func TestHammerLostRacesAreNoAnswers(t *testing.T) {
 		})
 		assert.Zero(t, refused)
 		assert.Zero(t, b.Level())
-		var missed int
-		together(workers, func(worker int) {
-			for i := range operations {
+		together(workers, func(int) {
+			for range operations {
 				b.Give(1)
-				if worker > 0 {
-					continue
+			}
+		})
+		assert.EqualValues(t, workers*operations, b.Level())
+
+		missed, stop := 0, atomic.NewBool(false)
+		together(workers, func(worker int) {
+			for worker > 0 && !stop.Load() {
+				if b.TryTake(1) {
+					b.Give(1)
 				}
+			}
+			for i := 0; worker == 0 && i < 20*operations; i++ {
 				capacity := uint32(workers*operations + i%2)
 				if b.SetCapacity(capacity) != nil || b.Capacity() != capacity {
 					missed++
 				}
 			}
+			stop.Store(true)
 		})
 		assert.Zero(t, missed)
 		assert.EqualValues(t, workers*operations, b.Level())

@@ -263,40 +263,6 @@ func TestBaseReadsOn(t *testing.T) {
 	})
 }
 
-// Once a retry is granted, the body is the next attempt's: in the delay the base
-// can neither read on nor begin anew, or what it read beyond the limit would be
-// missing from the retry.
-func TestBodyInTheDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		text := strings.Repeat("0123456789abcdef", 2*limit/16)
-		body := opaque(text)
-		var stale *http.Request
-		b := statuses(200)
-		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
-			if stale != nil {
-				return b.RoundTrip(req)
-			}
-			stale = req
-			_, err := io.ReadFull(req.Body, make([]byte, 10))
-			require.NoError(t, err)
-			time.AfterFunc(ms, func() {
-				_, err := io.ReadAll(stale.Body)
-				assert.ErrorContains(t, err, "the next attempt's by now")
-				_, err = stale.GetBody()
-				assert.ErrorContains(t, err, "the next attempt's by now")
-				assert.NoError(t, stale.Body.Close())
-			})
-			return response(503, ""), nil
-		}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
-		require.NoError(t, err)
-		assert.Equal(t, 200, resp.StatusCode)
-		assert.True(t, b.sent[0].body == text, "the retry sent %d bytes", len(b.sent[0].body))
-		assert.Equal(t, 1, body.closed())
-		_, err = stale.GetBody()
-		assert.Error(t, err, "the call is over")
-	})
-}
-
 // A refused retry leaves the attempt that is still sending alone, and its body
 // is closed when the base closes it.
 func TestBaseReadsOnAfterTheEnd(t *testing.T) {
@@ -338,6 +304,8 @@ func TestBaseReadsOnDuringTheDelay(t *testing.T) {
 				n, err := io.Copy(io.Discard, req.Body)
 				assert.LessOrEqual(t, n, int64(limit), "no more than was read before")
 				assert.ErrorContains(t, err, "the next attempt's by now")
+				_, err = req.GetBody()
+				assert.ErrorContains(t, err, "the next attempt's by now", "it cannot begin anew either")
 			})
 			return response(503, ""), err
 		}))).RoundTrip(request(t, t.Context(), http.MethodPut, opaque(text)))
@@ -430,42 +398,22 @@ func TestAttemptGetBody(t *testing.T) {
 	assert.Equal(t, 1, body.closed())
 }
 
-// The source is read once: a later attempt is told of its end and does not ask
-// for it, and an attempt that has closed its body gets nothing more out of it.
-func TestSourceIsReadOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		reads := 0
-		body := &trackedBody{Reader: readerFunc(func(p []byte) (int, error) {
-			if reads++; reads > 2 {
-				return 0, errors.New("asked again")
-			}
-			if reads == 2 {
-				return 0, io.EOF
-			}
-			return copy(p, "text"), nil
-		})}
-		b := statuses(503, 503, 200)
-		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(b)).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+// An attempt that has closed its body gets nothing more out of the source.
+func TestClosedBodyIsNotRead(t *testing.T) {
+	body := opaque("some text")
+	resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+		_, err := io.ReadFull(req.Body, make([]byte, 4))
 		require.NoError(t, err)
-		assert.Equal(t, 200, resp.StatusCode)
-		assert.Equal(t, []string{"text", "text", "text"}, []string{b.sent[0].body, b.sent[1].body, b.sent[2].body})
-		assert.Equal(t, 2, reads)
-
-		body = opaque("some text")
-		resp, err = newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
-			_, err := io.ReadFull(req.Body, make([]byte, 4))
-			require.NoError(t, err)
-			require.NoError(t, req.Body.Close())
-			_, err = req.Body.Read(make([]byte, 1))
-			assert.ErrorContains(t, err, "is closed")
-			return response(200, ""), nil
-		}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
-		require.NoError(t, err)
-		assert.Equal(t, 200, resp.StatusCode)
-		left, err := io.ReadAll(body.Reader)
-		require.NoError(t, err)
-		assert.Equal(t, " text", string(left))
-	})
+		require.NoError(t, req.Body.Close())
+		_, err = req.Body.Read(make([]byte, 1))
+		assert.ErrorContains(t, err, "is closed")
+		return response(200, ""), nil
+	}))).RoundTrip(request(t, t.Context(), http.MethodPut, body))
+	require.NoError(t, err)
+	assert.Equal(t, 200, resp.StatusCode)
+	left, err := io.ReadAll(body.Reader)
+	require.NoError(t, err)
+	assert.Equal(t, " text", string(left))
 }
 
 // Attempts that read any number of bytes each, in pieces of any size, all see
