@@ -365,3 +365,31 @@ func TestFault65OneForEachToken(t *testing.T) {
 		require.EqualValues(t, 1, admitted.Load())
 	}
 }
+
+// A caller whose clock is behind gets the tokens that are there: its now counts
+// as the latest that was seen.
+func TestStaleNowCountsAsTheLatest(t *testing.T) {
+	l, now := limited(t, 90)
+	now += int64(5 * time.Second)
+	l.UpdateNanos(now, false)
+	want := int(stats(l, now).Level)
+	require.Greater(t, want, 50)
+	n := 0
+	for l.AcquireNanos(now-int64(900*time.Millisecond)) == 0 {
+		n++
+	}
+	assert.Equal(t, want, n)
+}
+
+// Tokens that were taken at a later instant stay taken when an update with an
+// earlier one begins the line anew: the hour between is not paid out twice.
+func TestFault55UpdateAfterAFutureAdmission(t *testing.T) {
+	l, now := limited(t, 9)
+	ahead := now + int64(time.Hour)
+	for l.AcquireNanos(ahead) == 0 {
+	}
+	before := stats(l, ahead).FillRate
+	l.UpdateNanos(now+int64(300*time.Millisecond), false)
+	require.NotEqual(t, before, stats(l, ahead).FillRate, "a new line")
+	assert.NotZero(t, l.AcquireNanos(ahead))
+}

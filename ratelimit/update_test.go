@@ -163,6 +163,45 @@ func TestCoalescedThrottleAtABorderMovesTheBound(t *testing.T) {
 	assert.InEpsilon(t, cubic, stats(l, at).FillRate, 1e-9)
 }
 
+// R8.3: at the minimum rate, where a throttle leaves no more than a mark, one
+// that is coalesced is counted like any other response.
+func TestCoalescedThrottlesAtTheFloorAreCounted(t *testing.T) {
+	l, cut := limited(t, 200)
+	now := cut
+	for range 60 {
+		now++
+		l.UpdateNanos(now, true)
+	}
+	require.Equal(t, 0.5, stats(l, now).FillRate)
+	for range 10 {
+		require.False(t, l.ThrottleNanos(now+1, cut-1, time.Hour))
+	}
+	border := int64(time.Second)
+	l.UpdateNanos(border, false)
+	assert.InEpsilon(t, 0.8*(60+10+1)/0.5+0.2*0.8*2*201, stats(l, border).MeasuredRate, 1e-12)
+}
+
+// Sampling misses no more than a 1,024th of a half second's count, all cells
+// together, and does not begin below two requests for each cell.
+func TestSkipBits(t *testing.T) {
+	for _, cells := range []int{1, 2, 8, 64} {
+		for count := uint64(1); count < 1<<40; count = count*5/4 + 1 {
+			missed := uint64(cells) << ratelimit.SkipBits(count, cells)
+			if missed > uint64(cells) {
+				require.LessOrEqual(t, missed, count/1024, "%d requests, %d cells", count, cells)
+			} else {
+				require.Less(t, count/1024, 2*uint64(cells), "%d requests, %d cells: could be sampled", count, cells)
+			}
+		}
+	}
+}
+
+// R8.3: a success that was about to sample does not undo a throttle that came
+// first.
+func TestWatchDoesNotDisable(t *testing.T) {
+	assert.True(t, ratelimit.EnabledAfterWatch())
+}
+
 func l2(rate float64) float64 { return max(rate, 0.5) }
 
 // The zero Limiter admits everything and ignores every response.

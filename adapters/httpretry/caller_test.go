@@ -202,12 +202,12 @@ func TestCutSuccess(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-// R2.1, R3.3: an answer that is not retryable is the caller's, also if the caller
+// R2.1, R3.3: an answer that is clearly not retryable is the caller's, also if the caller
 // has left meanwhile: nothing was given up for it.
 func TestFinalAnswerToACallerWhoLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	b := answers(func(int) *http.Response { cancel(); return response(404, "none") })
+	b := answers(func(int) *http.Response { cancel(); return response(404, "none", "Content-Type", "text/html") })
 	resp, err := newTransport(t, newEngine(t), httpretry.WithBase(b)).RoundTrip(get(t, ctx))
 	require.NoError(t, err)
 	assert.Equal(t, 404, resp.StatusCode)
