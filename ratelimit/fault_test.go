@@ -393,3 +393,17 @@ func TestFault55UpdateAfterAFutureAdmission(t *testing.T) {
 	require.NotEqual(t, before, stats(l, ahead).FillRate, "a new line")
 	assert.NotZero(t, l.AcquireNanos(ahead))
 }
+
+// R8.1: the wait is long enough: who asks again after it, and not a nanosecond
+// later, is admitted, whatever the rate.
+func TestWaitIsLongEnough(t *testing.T) {
+	for perHalf := range 300 {
+		l, now := limited(t, perHalf)
+		for range 50 {
+			wait := l.AcquireNanos(now)
+			require.Positive(t, wait)
+			now += int64(wait)
+			require.Zero(t, l.AcquireNanos(now), "%d responses, after %v", perHalf, wait)
+		}
+	}
+}
