@@ -35,6 +35,19 @@ func TestZeroBucketRefuses(t *testing.T) {
 	assert.True(t, b.TryTake(0))
 }
 
+// R6: one token short is not full, or a success would not bring it back.
+func TestFull(t *testing.T) {
+	b := full(t, 500)
+	require.True(t, b.TryTake(1))
+	assert.False(t, b.Full())
+	b.Give(1)
+	assert.True(t, b.Full())
+	require.NoError(t, b.SetCapacity(501))
+	assert.False(t, b.Full(), "a larger capacity adds no tokens")
+	require.NoError(t, b.SetCapacity(500))
+	assert.True(t, b.Full())
+}
+
 func TestTakeAndGive(t *testing.T) { // R6, R6.1
 	b := full(t, 500)
 	require.True(t, b.TryTake(14))

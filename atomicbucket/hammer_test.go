@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/atomicbucket"
 )
@@ -56,6 +57,54 @@ func TestHammerWinners(t *testing.T) {
 				require.Equal(t, want, sum, "cost %d", cost)
 			}
 		}
+	})
+}
+
+// A lost race is no refusal: where there are tokens for all, all get theirs
+// (R6.1), each credit arrives, and a new capacity is in force when SetCapacity
+// returns.
+func TestHammerLostRacesAreNoAnswers(t *testing.T) {
+	operations := 100_000
+	if testing.Short() {
+		operations = 10_000
+	}
+	onProcs(t, func(t *testing.T) {
+		const workers = 4
+		b := full(t, uint32(workers*operations))
+		var refused [workers]int
+		together(workers, func(worker int) {
+			for range operations {
+				if !b.TryTake(1) {
+					refused[worker]++
+				}
+			}
+		})
+		assert.Zero(t, refused)
+		assert.Zero(t, b.Level())
+		together(workers, func(int) {
+			for range operations {
+				b.Give(1)
+			}
+		})
+		assert.EqualValues(t, workers*operations, b.Level())
+
+		missed, stop := 0, atomic.NewBool(false)
+		together(workers, func(worker int) {
+			for worker > 0 && !stop.Load() {
+				if b.TryTake(1) {
+					b.Give(1)
+				}
+			}
+			for i := 0; worker == 0 && i < 20*operations; i++ {
+				capacity := uint32(workers*operations + i%2)
+				if b.SetCapacity(capacity) != nil || b.Capacity() != capacity {
+					missed++
+				}
+			}
+			stop.Store(true)
+		})
+		assert.Zero(t, missed)
+		assert.EqualValues(t, workers*operations, b.Level())
 	})
 }
 

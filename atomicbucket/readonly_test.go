@@ -57,6 +57,7 @@ func TestNothingIsStoredWhereNothingChanges(t *testing.T) {
 		assert.False(t, b.TryTake(5))
 		assert.False(t, b.Has(5))
 	}), "refusal")
+	assert.Nil(t, onReadOnlyPage(t, initEmpty, func(b *atomicbucket.Bucket) { b.Give(0) }), "credit of nothing")
 	assert.Nil(t, onReadOnlyPage(t, initFull, func(b *atomicbucket.Bucket) {
 		b.Level()
 		b.Capacity()

@@ -168,6 +168,24 @@ func TestNeverSentNeedsEveryBranch(t *testing.T) {
 	}
 }
 
+// What the walk's budget hides may be an answer: only what was seen to its end
+// proves that nothing was sent.
+func TestNeverSentNeedsTheWholeChain(t *testing.T) {
+	refused := dial(sys("connect", syscall.ECONNREFUSED))
+	deep := error(errors.New("x"))
+	for range 5000 {
+		deep = &wrapError{deep}
+	}
+	cycle := &wrapError{}
+	cycle.err = cycle
+	for _, hidden := range []error{deep, cycle} {
+		for _, err := range []error{errors.Join(refused, hidden), dial(hidden)} {
+			assert.False(t, classify.Default.ExplainError(err).NeverSent)
+		}
+		assert.Equal(t, transient, classify.Default.Error(errors.Join(refused, hidden)), "what was seen counts")
+	}
+}
+
 func TestRetryAfterIsCarried(t *testing.T) {
 	slow := &apiError{"SlowDown", 503}
 	v := classify.Default.ExplainError(&wrapError{directed{3 * time.Second, slow}})

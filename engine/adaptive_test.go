@@ -154,6 +154,33 @@ func TestAdaptiveWaitersAreServedInOrder(t *testing.T) {
 	})
 }
 
+// Who is called to the head of the line does not sleep on: the token that the
+// one in front has left is the next one's at once, not after the wait that was
+// told when both stood there.
+func TestAdaptiveNextInLineWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := adaptive(t, engine.WithMaxAttempts(1))
+		throttled(t, e) // 0.5/s and empty: the first token after 2 s, the second after 4
+		start := time.Now()
+		first, leave := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, leave)
+		var both sync.WaitGroup
+		both.Go(func() {
+			c := e.Begin()
+			assert.Equal(t, engine.ReasonCancelled, c.AdmitWait(first).Reason)
+		})
+		synctest.Wait()
+		both.Go(func() {
+			c := e.Begin()
+			assert.Equal(t, engine.ReasonRetry, c.AdmitWait(context.Background()).Reason)
+			assert.Equal(t, 2*time.Second, time.Since(start).Round(ms))
+			c.Abandon()
+		})
+		both.Wait()
+		assert.Zero(t, e.Stats().Limiter.Waiting)
+	})
+}
+
 // A server's hint and the limiter's wait: the longer one counts.
 func TestAdaptiveHintAndLimiter(t *testing.T) {
 	for hint, want := range map[time.Duration]time.Duration{

@@ -130,6 +130,12 @@ func TestCallByClause(t *testing.T) {
 		{"a request that cannot be sent again takes nothing", nil, false, []step{
 			failed(engine.Outcome{Class: classify.Transient, NotReplayable: true}, engine.ReasonNotReplayable, 0, 500),
 		}},
+		{"R2.1: attempts before replayability", []engine.Option{engine.WithMaxAttempts(1)}, false, []step{
+			failed(engine.Outcome{Class: classify.Transient, NotReplayable: true}, engine.ReasonMaxAttempts, 0, 500),
+		}},
+		{"replayability before the quota", []engine.Option{engine.WithTokens(0)}, false, []step{
+			failed(engine.Outcome{Class: classify.Transient, NotReplayable: true}, engine.ReasonNotReplayable, 0, 0),
+		}},
 		{"a class that does not exist is not retried", nil, false, []step{
 			failed(engine.Outcome{Class: 77}, stop, 0, 500),
 		}},
@@ -225,6 +231,27 @@ func TestAbandon(t *testing.T) {
 	s := e.Stats()
 	assert.EqualValues(t, 4, s.Stops[engine.ReasonCancelled])
 	assert.EqualValues(t, 2, s.UnsentRetries)
+}
+
+// R6.3: each way to be admitted, in each mode that has a quota, makes a retry
+// one that was sent.
+func TestAbandonAfterEachAdmission(t *testing.T) {
+	now := time.Unix(100, 0)
+	for name, admit := range map[string]func(*engine.Call) time.Duration{
+		"Admit":     (*engine.Call).Admit,
+		"AdmitAt":   func(c *engine.Call) time.Duration { return c.AdmitAt(now) },
+		"AdmitWait": func(c *engine.Call) time.Duration { return c.AdmitWait(t.Context()).Delay },
+	} {
+		for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive} {
+			e := newEngine(t, engine.WithMode(mode), engine.WithClock(&fakeClock{now: now}))
+			c := e.Begin()
+			require.Equal(t, engine.ReasonRetry, c.Fail(transient).Reason)
+			require.Zero(t, admit(&c))
+			c.Abandon()
+			assert.Equal(t, 486, level(e), "%s in %v mode", name, mode)
+			assert.Equal(t, 2, c.Attempts(), "%s in %v mode", name, mode)
+		}
+	}
 }
 
 // Whatever follows the end of a call is without effect (peer fault 25: a double

@@ -110,7 +110,8 @@ func New(opts ...Option) (*Engine, error) {
 // schedule or another classifier and must still pay from the same quota (R6.2).
 // Options that change what is shared (WithMode, WithQuota, WithTokens) are an
 // error. A later [Engine.Reconfigure] of one of the two leaves the other as it
-// is, but for the capacity.
+// is, but for the capacity: if that falls below what a derived engine's retries
+// cost, they are refused.
 func (e *Engine) Derive(opts ...Option) (*Engine, error) {
 	if e == nil || e.begin == 0 {
 		return nil, errors.New("reprise/engine: Derive on a nil or zero *Engine: make one with New")
@@ -138,23 +139,29 @@ func (e *Engine) Reconfigure(opts ...Option) error {
 			return err
 		}
 		if e.policy.CompareAndSwap(old, p) {
-			break
+			return e.fitCapacity(p)
 		}
 	}
-	if e.policy.Load().config.derived {
+}
+
+// fitCapacity makes the bucket's capacity that of p, or of the policy that has
+// taken p's place: of two Reconfigures that run at once either may come here
+// last, so each sets its own and then that of what stands, until it is the one
+// that still stands. It ends: a policy that changed meanwhile is another
+// Reconfigure's progress.
+func (e *Engine) fitCapacity(p *policy) error {
+	if p.config.derived {
 		return nil
 	}
-	// Of two that run at once either may set its capacity last, so set that of
-	// the policy that stands, until it is the one that still stands. It ends: a
-	// policy that changed meanwhile is another Reconfigure's progress.
 	for {
-		p := e.policy.Load()
 		if err := e.quota.SetCapacity(uint32(p.quota.Capacity)); err != nil {
 			return err
 		}
-		if e.policy.Load() == p {
+		stands := e.policy.Load()
+		if stands == p {
 			return nil
 		}
+		p = stands
 	}
 }
 
@@ -210,8 +217,13 @@ func (e *Engine) MaxAttempts() int { return int(e.policy.Load().attempts) }
 func (e *Engine) Schedule() fastbackoff.Schedule { return e.policy.Load().schedule }
 
 // Quota returns the capacity and costs of the retry quota (R6). Its level is in
-// [Engine.Stats].
-func (e *Engine) Quota() Quota { return e.policy.Load().quota }
+// [Engine.Stats]. The capacity is that of the bucket, which another engine may
+// have reconfigured (see [Engine.Derive]).
+func (e *Engine) Quota() Quota {
+	q := e.policy.Load().quota
+	q.Capacity = int(e.quota.Capacity())
+	return q
+}
 
 // Classifier returns the classifier (R3). It is never nil.
 func (e *Engine) Classifier() *classify.Classifier { return e.policy.Load().classifier }

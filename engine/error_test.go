@@ -139,6 +139,11 @@ func TestObserver(t *testing.T) {
 		assert.Equal(t, []engine.StopEvent{{Attempts: 2, Reason: engine.ReasonNonRetryable, QuotaLeft: 495}}, stops)
 		assert.EqualValues(t, 5, e.Stats().HookPanics)
 
+		ran := 0
+		full := newEngine(t, engine.WithObserver(engine.Observer{Success: func(engine.SuccessEvent) { ran++ }}))
+		require.NoError(t, engine.Run(t.Context(), full, func(context.Context) error { return nil }))
+		assert.Equal(t, 1, ran, "Run has the same hooks, also at a full quota")
+
 		quiet := newEngine(t, engine.WithObserver(engine.Observer{}))
 		_, err = engine.Do(t.Context(), quiet, (&script{errs: []error{slowDown, denied}}).op)
 		assert.Error(t, err)

@@ -14,7 +14,8 @@ import (
 type Observer struct {
 	// Retry is called when a retry was granted, before its delay.
 	Retry func(RetryEvent)
-	// Stop is called when a call has ended without success.
+	// Stop is called when a call has ended without success, but for one that a
+	// panic ended.
 	Stop func(StopEvent)
 	// Success is called when a call has succeeded. It is the one hook that first
 	// attempts pay for.

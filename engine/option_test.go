@@ -117,6 +117,31 @@ func TestDerive(t *testing.T) {
 	assert.Error(t, err)
 }
 
+// R6.2, R8: a derived engine has its parent's limiter as well, and its own
+// settings never change what is shared.
+func TestDerivedEngineSharesLimiterAndCapacity(t *testing.T) {
+	e := newEngine(t, engine.WithMode(engine.Adaptive), engine.WithMaxAttempts(1))
+	d, err := e.Derive(engine.WithMaxAttempts(2))
+	require.NoError(t, err)
+	c := d.Begin()
+	require.Zero(t, c.Admit())
+	c.Fail(throttling)
+	assert.True(t, e.Stats().Limiter.Enabled)
+	c = e.Begin()
+	assert.NotZero(t, c.Admit(), "the parent's first attempts wait now (R8.1)")
+
+	require.NoError(t, e.Reconfigure(engine.WithQuota(engine.Quota{Capacity: 50})))
+	require.NoError(t, d.Reconfigure(engine.WithMaxAttempts(3)))
+	dd, err := d.Derive()
+	require.NoError(t, err)
+	require.NoError(t, dd.Reconfigure(engine.WithMaxAttempts(4)))
+	assert.Equal(t, 50, e.Stats().QuotaCapacity)
+	for _, engine := range []*engine.Engine{e, d, dd} {
+		assert.Equal(t, 50, engine.Quota().Capacity, "it is one bucket, so there is one capacity")
+	}
+	assert.ErrorContains(t, dd.Reconfigure(engine.WithQuota(engine.Quota{})), "reconfigure that")
+}
+
 func TestWords(t *testing.T) {
 	assert.Equal(t, "standard adaptive legacy Mode(3)",
 		engine.Standard.String()+" "+engine.Adaptive.String()+" "+engine.Legacy.String()+" "+engine.Mode(3).String())

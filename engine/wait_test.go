@@ -63,3 +63,25 @@ func TestWaitWithoutGrant(t *testing.T) {
 		assert.Zero(t, zero.Wait(t.Context(), transient, granted))
 	})
 }
+
+// The earlier of the outcome's deadline and the context's is the call's.
+func TestFailInObeysTheEarlierDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, row := range []struct {
+			outcome, context time.Duration // from now
+			want             engine.Reason
+		}{
+			{10 * ms, time.Hour, engine.ReasonDeadline},
+			{time.Hour, 10 * ms, engine.ReasonDeadline},
+			{time.Hour, 2 * time.Hour, engine.ReasonRetry},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), row.context)
+			e := newEngine(t)
+			c := e.Begin()
+			o := transient
+			o.Deadline = time.Now().Add(row.outcome)
+			assert.Equal(t, row.want, c.FailIn(ctx, o).Reason, "%+v", row)
+			cancel()
+		}
+	})
+}

@@ -54,3 +54,15 @@ func SetRate(rate float64) (fill, capacity float64) {
 func Sampling(l *Limiter) bool {
 	return l.gate.word.Load()&maskOf != 0
 }
+
+// SkipBits is the length of the sampling mask.
+func SkipBits(count uint64, cells int) uint8 { return skipBits(count, cells) }
+
+// EnabledAfterWatch reports whether a gate that was enabled still is after a
+// success has asked to sample.
+func EnabledAfterWatch() bool {
+	var g gate
+	g.enable()
+	g.watch(7, 3, int64(time.Hour))
+	return g.enabled()
+}

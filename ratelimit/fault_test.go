@@ -365,3 +365,45 @@ func TestFault65OneForEachToken(t *testing.T) {
 		require.EqualValues(t, 1, admitted.Load())
 	}
 }
+
+// A caller whose clock is behind gets the tokens that are there: its now counts
+// as the latest that was seen.
+func TestStaleNowCountsAsTheLatest(t *testing.T) {
+	l, now := limited(t, 90)
+	now += int64(5 * time.Second)
+	l.UpdateNanos(now, false)
+	want := int(stats(l, now).Level)
+	require.Greater(t, want, 50)
+	n := 0
+	for l.AcquireNanos(now-int64(900*time.Millisecond)) == 0 {
+		n++
+	}
+	assert.Equal(t, want, n)
+}
+
+// Tokens that were taken at a later instant stay taken when an update with an
+// earlier one begins the line anew: the hour between is not paid out twice.
+func TestFault55UpdateAfterAFutureAdmission(t *testing.T) {
+	l, now := limited(t, 9)
+	ahead := now + int64(time.Hour)
+	for l.AcquireNanos(ahead) == 0 {
+	}
+	before := stats(l, ahead).FillRate
+	l.UpdateNanos(now+int64(300*time.Millisecond), false)
+	require.NotEqual(t, before, stats(l, ahead).FillRate, "a new line")
+	assert.NotZero(t, l.AcquireNanos(ahead))
+}
+
+// R8.1: the wait is long enough: who asks again after it, and not a nanosecond
+// later, is admitted, whatever the rate.
+func TestWaitIsLongEnough(t *testing.T) {
+	for perHalf := range 300 {
+		l, now := limited(t, perHalf)
+		for range 50 {
+			wait := l.AcquireNanos(now)
+			require.Positive(t, wait)
+			now += int64(wait)
+			require.Zero(t, l.AcquireNanos(now), "%d responses, after %v", perHalf, wait)
+		}
+	}
+}

@@ -89,6 +89,11 @@ func TestMarkThatComesTooLateCuts(t *testing.T) {
 	require.Greater(t, raised, 2.0)
 	assert.InEpsilon(t, 0.7*raised, stats(l, later).FillRate, 1e-9)
 	assert.Zero(t, stats(l, later).SinceThrottle)
+
+	measured := stats(l, later).MeasuredRate
+	border := later + int64(5500*time.Millisecond)
+	l.UpdateNanos(border, false)
+	assert.InEpsilon(t, 0.8*2/0.5+0.2*measured, stats(l, border).MeasuredRate, 1e-12, "the throttle is counted once")
 }
 
 // A mark made before the floor is closed is seen by the success that closes it.

@@ -1,6 +1,7 @@
 package ratelimit_test
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,6 +138,68 @@ func TestThrottleCoalescing(t *testing.T) {
 
 	fresh := ratelimit.New(epoch)
 	assert.True(t, fresh.ThrottleAt(at(1), epoch.Add(-time.Hour), time.Hour), "the first always cuts")
+}
+
+// R8.2: the border's new measured rate moves the bound, also if what came first
+// behind the border was a throttle that did not cut: the next success goes by the
+// cubic again.
+func TestCoalescedThrottleAtABorderMovesTheBound(t *testing.T) {
+	l, cut := limited(t, 9) // at 0.6 s; measured and last max 16/s, K = cbrt(12)
+	at := int64(10600 * time.Millisecond)
+	l.UpdateNanos(at, false)
+	measured := 0.8*0.1 + 0.2*16
+	require.InEpsilon(t, 2*measured, stats(l, at).FillRate, 1e-12, "held down by the bound")
+	for range 100 {
+		l.UpdateNanos(at, false)
+	}
+	border := int64(11 * time.Second)
+	require.False(t, l.ThrottleNanos(border, cut-1, time.Hour))
+	measured = 0.8*101/0.5 + 0.2*measured
+	require.InEpsilon(t, measured, stats(l, border).MeasuredRate, 1e-12)
+	at = border + int64(10*time.Millisecond)
+	l.UpdateNanos(at, false)
+	cubic := 0.4*math.Pow(time.Duration(at-cut).Seconds()-math.Cbrt(12), 3) + 16
+	require.Less(t, cubic, 2*measured)
+	assert.InEpsilon(t, cubic, stats(l, at).FillRate, 1e-9)
+}
+
+// R8.3: at the minimum rate, where a throttle leaves no more than a mark, one
+// that is coalesced is counted like any other response.
+func TestCoalescedThrottlesAtTheFloorAreCounted(t *testing.T) {
+	l, cut := limited(t, 200)
+	now := cut
+	for range 60 {
+		now++
+		l.UpdateNanos(now, true)
+	}
+	require.Equal(t, 0.5, stats(l, now).FillRate)
+	for range 10 {
+		require.False(t, l.ThrottleNanos(now+1, cut-1, time.Hour))
+	}
+	border := int64(time.Second)
+	l.UpdateNanos(border, false)
+	assert.InEpsilon(t, 0.8*(60+10+1)/0.5+0.2*0.8*2*201, stats(l, border).MeasuredRate, 1e-12)
+}
+
+// Sampling misses no more than a 1,024th of a half second's count, all cells
+// together, and does not begin below two requests for each cell.
+func TestSkipBits(t *testing.T) {
+	for _, cells := range []int{1, 2, 8, 64} {
+		for count := uint64(1); count < 1<<40; count = count*5/4 + 1 {
+			missed := uint64(cells) << ratelimit.SkipBits(count, cells)
+			if missed > uint64(cells) {
+				require.LessOrEqual(t, missed, count/1024, "%d requests, %d cells", count, cells)
+			} else {
+				require.Less(t, count/1024, 2*uint64(cells), "%d requests, %d cells: could be sampled", count, cells)
+			}
+		}
+	}
+}
+
+// R8.3: a success that was about to sample does not undo a throttle that came
+// first.
+func TestWatchDoesNotDisable(t *testing.T) {
+	assert.True(t, ratelimit.EnabledAfterWatch())
 }
 
 func l2(rate float64) float64 { return max(rate, 0.5) }

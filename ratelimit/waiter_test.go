@@ -223,6 +223,8 @@ func TestWaitCountsThoseInFront(t *testing.T) {
 		assert.True(t, ok)
 		_, ok = line[0].AdmitAt(time.Now())
 		assert.False(t, ok, "once a place")
+		_, ok = line[0].AdmitNanos(math.MaxInt64)
+		assert.False(t, ok, "whatever the time")
 		select {
 		case <-line[1].Turn():
 		default:
@@ -233,6 +235,27 @@ func TestWaitCountsThoseInFront(t *testing.T) {
 		}
 		pass(time.Second)
 		assert.Zero(t, l.Acquire())
+	})
+}
+
+// Places that were given up in the middle of the line are not waited for.
+func TestWaitDoesNotCountThoseWhoLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, rate := tenPerSecond(t)
+		var line []ratelimit.Waiter
+		for range 5 {
+			line = append(line, l.Wait())
+		}
+		for _, w := range line[1:4] {
+			w.Leave()
+		}
+		level := l.Snapshot().Level
+		wait, ok := line[4].AdmitAt(time.Now())
+		require.False(t, ok)
+		assert.InDelta(t, (2-level)/rate, wait.Seconds(), 1e-8, "one is in front")
+		line[0].Leave()
+		line[4].Leave()
+		assert.Zero(t, l.Snapshot().Waiting)
 	})
 }
 

@@ -201,3 +201,28 @@ func TestCutSuccess(t *testing.T) {
 	require.Error(t, read(failingReader{errors.New("invalid character")}, &n))
 	assert.Equal(t, 1, n)
 }
+
+// R2.1, R3.3: an answer that is clearly not retryable is the caller's, also if the caller
+// has left meanwhile: nothing was given up for it.
+func TestFinalAnswerToACallerWhoLeft(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	b := answers(func(int) *http.Response { cancel(); return response(404, "none", "Content-Type", "text/html") })
+	resp, err := newTransport(t, newEngine(t), httpretry.WithBase(b)).RoundTrip(get(t, ctx))
+	require.NoError(t, err)
+	assert.Equal(t, 404, resp.StatusCode)
+	assert.Equal(t, "none", readAll(t, resp))
+}
+
+// A Cancel channel that is never closed is watched no longer than the delay
+// lasts: a bubble does not end while a goroutine is left in it.
+func TestCancelChannelIsNotWatchedForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		req := get(t, context.Background())
+		//lint:ignore SA1019 that is what is tested
+		req.Cancel = make(chan struct{})
+		resp, err := newTransport(t, newEngine(t), httpretry.WithBase(statuses(503, 200))).RoundTrip(req)
+		require.NoError(t, err)
+		assert.Equal(t, 200, resp.StatusCode)
+	})
+}

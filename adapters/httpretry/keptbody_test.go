@@ -74,6 +74,41 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
+// The limit counts what was read, also by a base that answers before it has seen
+// the end; and of a body that says that it is longer nothing is kept, however
+// little was read.
+func TestBodyLimitOfWhatWasRead(t *testing.T) {
+	for _, row := range []struct {
+		read     int
+		declared int64 // 0: not
+		attempts int
+	}{
+		{10, 0, 3},
+		{limit + 1, 0, 1},
+		{10, limit + 1, 1},
+		{0, limit + 1, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			body := opaque(strings.Repeat("x", limit+1))
+			req := request(t, t.Context(), http.MethodPut, body)
+			if row.declared != 0 {
+				req.ContentLength = row.declared
+			}
+			attempts := 0
+			resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+				attempts++
+				_, err := io.ReadFull(req.Body, make([]byte, row.read))
+				require.NoError(t, err)
+				return response(503, ""), req.Body.Close()
+			}))).RoundTrip(req)
+			require.NoError(t, err)
+			assert.Equal(t, 503, resp.StatusCode)
+			assert.Equal(t, row.attempts, attempts, "%+v", row)
+			assert.Equal(t, 1, body.closed())
+		})
+	}
+}
+
 // A failure that is an error says why it was not retried, and is still there.
 func TestBodyTooLongError(t *testing.T) {
 	body := opaque(strings.Repeat("x", limit+1))
@@ -270,6 +305,8 @@ func TestBaseReadsOnDuringTheDelay(t *testing.T) {
 				n, err := io.Copy(io.Discard, req.Body)
 				assert.LessOrEqual(t, n, int64(limit), "no more than was read before")
 				assert.ErrorContains(t, err, "the next attempt's by now")
+				_, err = req.GetBody()
+				assert.ErrorContains(t, err, "the next attempt's by now", "it cannot begin anew either")
 			})
 			return response(503, ""), err
 		}))).RoundTrip(request(t, t.Context(), http.MethodPut, opaque(text)))
@@ -440,6 +477,21 @@ func TestLateGetBody(t *testing.T) {
 		assert.Equal(t, 200, resp.StatusCode)
 		refused(1)
 	})
+}
+
+// An attempt that has closed its body gets nothing more out of it.
+func TestClosedBodyIsNotRead(t *testing.T) {
+	resp, err := newTransport(t, newEngine(t), httpretry.WithBase(roundTripper(func(req *http.Request) (*http.Response, error) {
+		_, err := io.ReadFull(req.Body, make([]byte, 4))
+		require.NoError(t, err)
+		require.NoError(t, req.Body.Close())
+		n, err := req.Body.Read(make([]byte, 1))
+		assert.Zero(t, n)
+		assert.ErrorContains(t, err, "is closed")
+		return response(200, ""), nil
+	}))).RoundTrip(request(t, t.Context(), http.MethodPut, opaque("some text")))
+	require.NoError(t, err)
+	assert.Equal(t, 200, resp.StatusCode)
 }
 
 // Attempts that read any number of bytes each, in pieces of any size, all see

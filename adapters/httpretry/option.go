@@ -55,8 +55,11 @@ func WithBodyLimit(bytes int) Option {
 
 // WithAnyMethod makes every request one that may be sent twice, whatever its
 // method: for services whose every request is a POST and idempotent, such as
-// DynamoDB. For one request, set the header Idempotency-Key instead. Default:
-// only the methods and headers that the package comment lists.
+// DynamoDB. AWS services need it: they are asked by POST, and without it a
+// failure that came over the wire ends as engine.ReasonNotReplayable, before the
+// quota is asked and a long poll could wait (R7). For one request, set the header
+// Idempotency-Key instead. Default: only the methods and headers that the
+// package comment lists.
 func WithAnyMethod() Option {
 	return func(c *config) error {
 		c.anyMethod = true
@@ -65,7 +68,7 @@ func WithAnyMethod() Option {
 }
 
 // WithStandardRetryAfter reads the standard Retry-After header, in seconds or
-// as a date, where a response has no x-amz-retry-after. It counts as R5 has it:
+// as a date, where x-amz-retry-after asks for nothing. It counts as R5 has it:
 // it lengthens the backoff, by 5 s at the most, and makes nothing retryable.
 // Default: only x-amz-retry-after is read.
 func WithStandardRetryAfter() Option {

@@ -167,3 +167,38 @@ func TestAttemptTimeoutOverHTTP(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, readAll(t, resp) == string(big))
 }
+
+// Peer fault 119: the context of an attempt that has failed ends with it, whatever
+// its failure was.
+func TestAttemptTimeoutEndsTheLosersContext(t *testing.T) {
+	for _, failure := range []error{errors.New("odd"), dialRefused} {
+		var attempts []context.Context
+		b := &base{answer: func(_ int, req *http.Request) (*http.Response, error) {
+			attempts = append(attempts, req.Context())
+			return nil, failure
+		}}
+		_, err := newTransport(t, newEngine(t, engine.WithClock(noSleep{})), httpretry.WithBase(b), httpretry.WithAttemptTimeout(time.Hour)).RoundTrip(get(t, t.Context()))
+		require.ErrorIs(t, err, failure)
+		for _, attempt := range attempts {
+			assert.ErrorIs(t, attempt.Err(), context.Canceled)
+		}
+	}
+}
+
+// R3.6: a cancellation that is not the time-out's does not become one: neither
+// the caller's nor somebody else's.
+func TestCancellationIsNotTheAttemptTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(ms, cancel)
+		transport := newTransport(t, newEngine(t), httpretry.WithBase(blackHole(context.Context.Err)), httpretry.WithAttemptTimeout(time.Hour))
+		_, err := transport.RoundTrip(get(t, ctx))
+		require.ErrorIs(t, err, engine.ErrCancelled)
+		assert.NotErrorIs(t, err, context.DeadlineExceeded)
+
+		b := failing(context.Canceled)
+		_, err = newTransport(t, newEngine(t), httpretry.WithBase(b), httpretry.WithAttemptTimeout(time.Hour)).RoundTrip(get(t, t.Context()))
+		assert.Equal(t, context.Canceled, err)
+		assert.Len(t, b.sent, 1)
+	})
+}
