@@ -181,6 +181,52 @@ func TestAdaptiveNextInLineWakes(t *testing.T) {
 	})
 }
 
+// A service of 500 requests a second that is offered 750 for 20 s keeps serving:
+// the line of those who wait does not eat up the time that attempts need. A wait
+// behind others may take half of the time left; the first in line may take all.
+func TestAdaptiveOverloadKeepsServing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const capacity, offered, seconds, latency, deadline = 500, 750, 20, 200 * ms, time.Second
+		e := adaptive(t, engine.WithThrottleCoalescing(300*ms))
+		var mu sync.Mutex
+		tokens, last := float64(capacity), time.Now()
+		var good, cut atomic.Int64
+		op := func(ctx context.Context) (int, error) {
+			mu.Lock()
+			now := time.Now()
+			tokens, last = min(capacity, tokens+capacity*now.Sub(last).Seconds()), now
+			served := tokens >= 1
+			if served {
+				tokens--
+			}
+			mu.Unlock()
+			select {
+			case <-time.After(latency):
+			case <-ctx.Done():
+				cut.Inc()
+				return 0, ctx.Err()
+			}
+			if !served {
+				return 0, slowDown
+			}
+			good.Inc()
+			return 1, nil
+		}
+		var callers sync.WaitGroup
+		for range offered * seconds {
+			callers.Go(func() {
+				ctx, stop := context.WithTimeout(t.Context(), deadline)
+				defer stop()
+				_, _ = engine.Do(ctx, e, op)
+			})
+			pass(time.Second / offered)
+		}
+		callers.Wait()
+		assert.Greater(t, good.Load(), int64(0.9*capacity*seconds))
+		assert.Less(t, cut.Load(), int64(0.01*capacity*seconds), "attempts that had no time for their answer")
+	})
+}
+
 // A server's hint and the limiter's wait: the longer one counts.
 func TestAdaptiveHintAndLimiter(t *testing.T) {
 	for hint, want := range map[time.Duration]time.Duration{

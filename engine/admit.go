@@ -47,10 +47,16 @@ func (c *Call) admitted(nowNanos int64) {
 // AdmitWait is [Call.Admit] with the caller's context: it waits its turn for as
 // long as the limiter says. If the Reason is ReasonRetry, send now. Any other
 // has ended the call: ReasonDeadline, at once and with the wait as Delay, if the
-// wait would not end before ctx's deadline; ReasonDeadline or ReasonCancelled if
-// ctx ended in the wait. Nothing is taken before the attempt may be sent. Outside
-// of adaptive mode it neither waits nor looks at ctx. Blocks; callers that wait
-// are served about in the order in which they came.
+// wait would not end before ctx's deadline or, behind others that wait, would
+// take half of the time until then; ReasonDeadline or ReasonCancelled if ctx
+// ended in the wait. Nothing is taken before the attempt may be sent. Outside of
+// adaptive mode it neither waits nor looks at ctx. Blocks; callers that wait are
+// served about in the order in which they came.
+//
+// Half, because a line that is served in order grows under overload until its
+// wait is as long as the deadlines allow. Were that all of them, every attempt
+// would be sent with no time left for its answer, and the server would work for
+// nobody.
 func (c *Call) AdmitWait(ctx context.Context) Decision {
 	if c.flags == 0 {
 		return Decision{}
@@ -73,19 +79,28 @@ func (c *Call) queue(ctx context.Context, class classify.Class) Decision {
 		if ctx.Err() != nil {
 			return c.unsent(class, endOf(ctx))
 		}
+		select {
+		case <-turn:
+			turn = nil // first in line: from now on only time can help
+		default:
+		}
+		left := forever
+		if deadline, ok := ctx.Deadline(); ok {
+			if left = deadline.Sub(clock.Now()); left <= 0 {
+				return c.unsent(class, ReasonDeadline)
+			}
+			if turn != nil {
+				left /= 2
+			}
+		}
 		nowNanos := e.nowNanos()
 		wait, admitted := place.AdmitNanos(nowNanos)
 		if admitted {
 			c.admitted(nowNanos)
 			return Decision{Reason: ReasonRetry}
 		}
-		if deadline, ok := ctx.Deadline(); ok && wait >= deadline.Sub(clock.Now()) {
+		if wait >= left {
 			return Decision{Delay: wait, Reason: c.unsent(class, ReasonDeadline).Reason}
-		}
-		select {
-		case <-turn:
-			turn = nil // first in line: from now on only time can help
-		default:
 		}
 		clock.Sleep(ctx, wait, turn)
 	}
