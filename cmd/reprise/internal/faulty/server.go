@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // CalmPath answers [OK] whatever the mix says, and is not counted: for
@@ -28,7 +30,15 @@ type Options struct {
 	Seed uint64
 	// SlowDelay is how late a [Slow] answer is; 0 is not late at all.
 	SlowDelay time.Duration
+	// Capacity is how many requests per second are let through to draw from the
+	// mix, [Burst] of them at once after a pause; the others are throttled. 0 is
+	// no limit.
+	Capacity float64
 }
+
+// Burst is how many requests a server of the given capacity, per second, lets
+// through at once when it was idle: a second's worth.
+func Burst(capacity float64) int { return max(1, int(capacity)) }
 
 // Server is a running faulty server. Make one with [Start].
 type Server struct {
@@ -39,6 +49,9 @@ type Server struct {
 	closed chan struct{} // closed by Close: slow answers stop waiting
 	hits   atomic.Uint64
 	byKind [kinds]atomic.Uint64
+
+	capacity *rate.Limiter // nil for no limit
+	refused  atomic.Uint64 // by the capacity
 }
 
 // Start listens on a free port of 127.0.0.1 and serves until [Server.Close].
@@ -52,6 +65,9 @@ func Start(opts Options) (*Server, error) {
 		url:    "http://" + listener.Addr().String(),
 		served: make(chan error, 1),
 		closed: make(chan struct{}),
+	}
+	if opts.Capacity > 0 {
+		s.capacity = rate.NewLimiter(rate.Limit(opts.Capacity), Burst(opts.Capacity))
 	}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.handle),
@@ -67,6 +83,10 @@ func (s *Server) URL() string { return s.url }
 
 // Hits is how many requests have arrived, whatever became of them.
 func (s *Server) Hits() uint64 { return s.hits.Load() }
+
+// Throttled is how many requests were above the capacity. For them nothing was
+// drawn.
+func (s *Server) Throttled() uint64 { return s.refused.Load() }
 
 // Served is how many requests each kind of fault was drawn for.
 func (s *Server) Served() [kinds]uint64 {
@@ -99,6 +119,11 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := s.hits.Add(1)
+	if s.capacity != nil && !s.capacity.Allow() {
+		s.refused.Add(1)
+		answerThrottled(w)
+		return
+	}
 	kind := s.draw(n)
 	s.byKind[kind].Add(1)
 	switch kind {
@@ -107,7 +132,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	case Status503:
 		answer(w, http.StatusServiceUnavailable, "text/html", unavailablePage)
 	case Throttle:
-		answer(w, http.StatusBadRequest, "application/x-amz-json-1.0", throughputExceeded)
+		answerThrottled(w)
 	case RetryAfter:
 		s.answerRetryAfter(w, n)
 	case Reset:
