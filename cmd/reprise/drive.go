@@ -53,6 +53,7 @@ type driveCommand struct {
 	Capacity  float64       `group:"Embedded server" default:"0" placeholder:"PER-SECOND" help:"Throttle the requests above so many per second, after a burst of a second's worth. Default: no limit."`
 	Faults    *string       `group:"Embedded server" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${faults}; none with --capacity."`
 	Outage    *string       `group:"Embedded server" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${outage}; none with --capacity."`
+	Latency   time.Duration `group:"Embedded server" default:"0s" placeholder:"TIME" help:"How long every answer takes at the least, throttles included. Default: ${default}."`
 	SlowDelay time.Duration `group:"Embedded server" default:"1500ms" help:"How late slow answers are. Default: ${default}."`
 	Seed      uint64        `group:"Embedded server" default:"1" placeholder:"N" help:"Picks the sequence of faults. Default: ${default}."`
 
@@ -76,7 +77,7 @@ Examples:
   reprise drive                                    the demonstration: 10 s with an outage
   reprise drive --calls 1000000 --html run.html    a million calls, as fast as they go
   reprise drive --faults throttle=30% --outage none --service dynamodb
-  reprise drive --mode adaptive --capacity 500 --rate 750 --html run.html
+  reprise drive --mode adaptive --capacity 500 --rate 750 --latency 20ms --coalesce 100ms --html run.html
                                                    the send rate follows what the server can take
   reprise drive --mode legacy --duration 5s --json
   reprise drive --settings --profile prod          mode and attempts as the environment and the config file have them
@@ -184,6 +185,7 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 		Service:        c.Service,
 		Deadline:       c.Deadline,
 		AttemptTimeout: c.AttemptTimeout,
+		Latency:        c.Latency,
 		SlowDelay:      c.SlowDelay,
 		Seed:           c.Seed,
 	}

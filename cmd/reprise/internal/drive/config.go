@@ -39,7 +39,8 @@ type Config struct {
 	Outage    faulty.Outage
 	SlowDelay time.Duration
 	Seed      uint64
-	Capacity  float64 // requests per second; 0 for no limit
+	Latency   time.Duration // of every answer, at the least
+	Capacity  float64       // requests per second; 0 for no limit
 }
 
 // DefaultWorkers is how many calls at a time suit c: atLeast, and where calls
@@ -73,6 +74,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--attempt-timeout is %v: want more than 0, or 0 for none", c.AttemptTimeout)
 	case c.SlowDelay < 0:
 		return fmt.Errorf("--slow-delay is %v: want 0 or more", c.SlowDelay)
+	case c.Latency < 0:
+		return fmt.Errorf("--latency is %v: want 0 or more", c.Latency)
 	case c.Coalesce < 0:
 		return fmt.Errorf("--coalesce is %v: want more than 0, or 0 for every throttle to cut the rate", c.Coalesce)
 	case c.Coalesce > 0 && c.Mode != engine.Adaptive:

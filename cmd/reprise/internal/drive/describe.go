@@ -31,6 +31,7 @@ func (d *Drive) describe(res *record.Result, b baseline) {
 	}
 	res.Setup.Faults = c.Faults.String()
 	res.Setup.Outage = c.Outage.String()
+	res.Setup.LatencyMS = float64(c.Latency.Microseconds()) / 1e3
 	res.Setup.CapacityPerSec = c.Capacity
 	if res.Capacity = d.capacity(); res.Capacity != nil {
 		res.Capacity.ShareUsed = d.shareUsed

@@ -65,7 +65,7 @@ func Prepare(ctx context.Context, c Config) (*Drive, error) {
 	} else {
 		d.server, err = faulty.Start(faulty.Options{
 			Mix: c.Faults, Outage: c.Outage, Seed: c.Seed, SlowDelay: c.SlowDelay, Progress: d.Progress,
-			Capacity: c.Capacity,
+			Latency: c.Latency, Capacity: c.Capacity,
 		})
 		if err != nil {
 			return nil, err

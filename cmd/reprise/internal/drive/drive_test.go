@@ -343,6 +343,7 @@ func TestCheck(t *testing.T) {
 		"--attempt-timeout is":   func(c *Config) { c.AttemptTimeout = -1 },
 		"--slow-delay is":        func(c *Config) { c.SlowDelay = -1 },
 		"--max-attempts is":      func(c *Config) { c.MaxAttempts = -1 },
+		"--latency is -1s":       func(c *Config) { c.Latency = -time.Second },
 		"--coalesce is -1s":      func(c *Config) { c.Coalesce = -time.Second },
 		"--coalesce is about":    func(c *Config) { c.Coalesce = time.Second },
 		"--capacity is -1":       func(c *Config) { c.Capacity = -1 },

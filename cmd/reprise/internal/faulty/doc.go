@@ -13,6 +13,8 @@
 // second's worth and is full at the start. A request that finds it empty is
 // answered with a throttle; the others draw as above. The number of a request
 // counts all that arrived, so a refusal does not shift the draws of the others.
+// The longer answers take, the more requests are on their way when the first
+// throttle comes back.
 //
 // # Phases
 //

@@ -30,6 +30,8 @@ type Options struct {
 	Seed uint64
 	// SlowDelay is how late a [Slow] answer is; 0 is not late at all.
 	SlowDelay time.Duration
+	// Latency is how long every answer takes at the least, throttles included.
+	Latency time.Duration
 	// Capacity is how many requests per second are let through to draw from the
 	// mix, [Burst] of them at once after a pause; the others are throttled. 0 is
 	// no limit.
@@ -121,11 +123,16 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	n := s.hits.Add(1)
 	if s.capacity != nil && !s.capacity.Allow() {
 		s.refused.Add(1)
-		answerThrottled(w)
+		if s.wait(r, s.opts.Latency) {
+			answerThrottled(w)
+		}
 		return
 	}
 	kind := s.draw(n)
 	s.byKind[kind].Add(1)
+	if !s.wait(r, s.opts.Latency) {
+		return
+	}
 	switch kind {
 	case Status500:
 		answer(w, http.StatusInternalServerError, "application/json", `{"message":"The request processing has failed because of an unknown error."}`)
@@ -140,7 +147,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	case Cut:
 		cut(w)
 	case Slow:
-		s.answerLate(w, r)
+		if s.wait(r, s.opts.SlowDelay) {
+			answerOK(w)
+		}
 	default:
 		answerOK(w)
 	}
@@ -168,16 +177,21 @@ func (s *Server) answerRetryAfter(w http.ResponseWriter, n uint64) {
 	answer(w, status, "application/json", `{"message":"Try again later."}`)
 }
 
-func (s *Server) answerLate(w http.ResponseWriter, r *http.Request) {
-	timer := time.NewTimer(s.opts.SlowDelay)
+// wait returns after d, or as soon as the server is closed; false if the client
+// has gone, and no answer is wanted.
+func (s *Server) wait(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		answerOK(w)
 	case <-r.Context().Done():
+		return false
 	case <-s.closed:
-		answerOK(w)
 	}
+	return true
 }
 
 // mixBits is the n-th output of the SplitMix64 generator that starts at seed: a

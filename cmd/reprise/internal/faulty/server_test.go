@@ -130,19 +130,40 @@ func TestServerCut(t *testing.T) {
 	assert.Less(t, len(body), cutLength)
 }
 
-func TestServerSlowEndsWithItsClient(t *testing.T) {
-	opts := only(Slow)
-	opts.SlowDelay = time.Hour
-	s, client := start(t, opts)
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error, 1)
-	go func() {
-		_, _, err := post(ctx, client, s.URL())
-		failed <- err
-	}()
-	awaitHits(t, s, 1)
-	cancel()
-	require.ErrorIs(t, <-failed, context.Canceled)
+func TestServerWaitsEndWithTheirClient(t *testing.T) {
+	slow := only(Slow)
+	slow.SlowDelay = time.Hour
+	throttling := Options{Latency: time.Hour, Capacity: 1e-4}
+	for _, row := range []struct {
+		opts  Options
+		calls int
+	}{{slow, 1}, {Options{Latency: time.Hour}, 1}, {throttling, 2}} {
+		s, client := start(t, row.opts)
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, row.calls)
+		for range row.calls {
+			go func() {
+				_, _, err := post(ctx, client, s.URL())
+				failed <- err
+			}()
+		}
+		awaitHits(t, s, uint64(row.calls))
+		cancel()
+		for range row.calls {
+			require.ErrorIs(t, <-failed, context.Canceled)
+		}
+	}
+}
+
+func TestServerLatency(t *testing.T) {
+	s, client := start(t, Options{Latency: 20 * time.Millisecond, Capacity: 1e-4})
+	for _, status := range []int{200, 400} {
+		began := time.Now()
+		resp, _, err := post(t.Context(), client, s.URL())
+		require.NoError(t, err)
+		assert.Equal(t, status, resp.StatusCode)
+		assert.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
+	}
 }
 
 func TestServerSlowAnswersAtClose(t *testing.T) {

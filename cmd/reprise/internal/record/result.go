@@ -72,6 +72,7 @@ type Setup struct {
 	CoalesceMS       float64 `json:"coalesce_ms"`
 	Faults           string  `json:"faults"`
 	Outage           string  `json:"outage"`
+	LatencyMS        float64 `json:"latency_ms"` // of the embedded server
 	CapacityPerSec   float64 `json:"capacity_per_second"`
 	Seed             uint64  `json:"seed"`
 }

@@ -71,7 +71,7 @@ func sample() record.Result {
 // limited is sample in adaptive mode against a server with a capacity.
 func limited() record.Result {
 	res := sample()
-	res.Setup.Mode, res.Setup.CoalesceMS, res.Setup.CapacityPerSec = "adaptive", 100, 1500
+	res.Setup.Mode, res.Setup.CoalesceMS, res.Setup.CapacityPerSec, res.Setup.LatencyMS = "adaptive", 100, 1500, 20
 	res.Capacity = &record.Capacity{PerSecond: 1500, Burst: 1500, Answered: 1294567, Throttled: 5433, ShareUsed: 0.912}
 	res.Limiter = &record.Limiter{
 		Enabled: true, FillRate: 1432.4, MeasuredRate: 1399, Capacity: 1432.4, Level: 0.5, Waiting: 3, SinceThrottleMS: new(412.0),

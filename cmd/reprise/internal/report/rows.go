@@ -156,6 +156,9 @@ func setup(res record.Result) string {
 	if s.CapacityPerSec > 0 {
 		target += fmt.Sprintf(" with a capacity of %g/s", s.CapacityPerSec)
 	}
+	if s.LatencyMS > 0 {
+		target += ", " + duration(s.LatencyMS) + " away"
+	}
 	return target + ": " + strings.Join(parts, ", ")
 }
 
