@@ -49,7 +49,7 @@ var reasonNotes = map[string]string{
 	"non_retryable":  "failures that are not worth a retry",
 	"max_attempts":   "attempts used up",
 	"quota":          "the quota refused the retry",
-	"deadline":       "no time left for what would follow",
+	"deadline":       "no time left for a wait or a retry",
 	"cancelled":      "the run was interrupted",
 	"not_replayable": "the request could not be sent again",
 }
