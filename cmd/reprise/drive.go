@@ -23,32 +23,37 @@ import (
 const (
 	defaultDuration = 10 * time.Second
 	defaultRate     = 2000
+	defaultWorkers  = 256
 )
 
 // defaults are the variables in the tags below.
 var defaults = kong.Vars{
-	"faults": faulty.DefaultMix,
-	"outage": faulty.DefaultOutage,
-	"rate":   fmt.Sprint(defaultRate),
+	"faults":  faulty.DefaultMix,
+	"outage":  faulty.DefaultOutage,
+	"rate":    fmt.Sprint(defaultRate),
+	"workers": fmt.Sprint(defaultWorkers),
 }
 
 // driveCommand is `reprise drive`.
 type driveCommand struct {
 	Duration *time.Duration `group:"Load" placeholder:"10s" help:"Begin calls for this long. Default: 10s, or no limit with --calls."`
 	Calls    *uint64        `group:"Load" placeholder:"N" help:"Begin N calls and end. Without --rate they go as fast as they can."`
-	Workers  int            `group:"Load" default:"256" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${default}."`
+	Workers  *int           `group:"Load" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${workers}; with --capacity and a rate, what the rate needs if every call takes the deadline."`
 	Rate     *float64       `group:"Load" placeholder:"PER-SECOND" help:"Begin at most so many calls per second; 0 is as fast as it goes. Default: ${rate}, or 0 with --calls."`
 
 	Mode           *string       `group:"Engine" enum:"standard,adaptive,legacy" placeholder:"MODE" help:"Retry mode: ${enum}. Default: standard."`
 	MaxAttempts    *int          `group:"Engine" placeholder:"N" help:"Most attempts of a call, the first included. Default: 3, DynamoDB 4, legacy 5."`
 	Service        string        `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
 	Deadline       time.Duration `group:"Engine" default:"3s" help:"Time that a call may take with all its retries; 0s is no limit. Default: ${default}."`
+	Coalesce       time.Duration `group:"Engine" default:"0s" placeholder:"WINDOW" help:"In adaptive mode, let a burst of throttles within so long cut the rate once. Default: every throttle cuts."`
 	AttemptTimeout time.Duration `group:"Engine" default:"1s" help:"Time that one attempt may take; 0s is no limit. Default: ${default}."`
 
 	settingsFlags `embed:""`
 
-	Faults    string        `group:"Embedded server" default:"${faults}" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${default}."`
-	Outage    string        `group:"Embedded server" default:"${outage}" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${default}."`
+	Capacity  float64       `group:"Embedded server" default:"0" placeholder:"PER-SECOND" help:"Throttle the requests above so many per second, after a burst of a second's worth. Default: no limit."`
+	Faults    *string       `group:"Embedded server" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${faults}; none with --capacity."`
+	Outage    *string       `group:"Embedded server" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${outage}; none with --capacity."`
+	Latency   time.Duration `group:"Embedded server" default:"0s" placeholder:"TIME" help:"How long every answer takes at the least, throttles included. Default: ${default}."`
 	SlowDelay time.Duration `group:"Embedded server" default:"1500ms" help:"How late slow answers are. Default: ${default}."`
 	Seed      uint64        `group:"Embedded server" default:"1" placeholder:"N" help:"Picks the sequence of faults. Default: ${default}."`
 
@@ -72,6 +77,8 @@ Examples:
   reprise drive                                    the demonstration: 10 s with an outage
   reprise drive --calls 1000000 --html run.html    a million calls, as fast as they go
   reprise drive --faults throttle=30% --outage none --service dynamodb
+  reprise drive --mode adaptive --capacity 500 --rate 750 --latency 20ms --coalesce 100ms --html run.html
+                                                   the send rate follows what the server can take
   reprise drive --mode legacy --duration 5s --json
   reprise drive --settings --profile prod          mode and attempts as the environment and the config file have them
   reprise drive --target http://127.0.0.1:8080/ --rate 500`
@@ -173,10 +180,12 @@ func (c *driveCommand) print(res record.Result, out streams) error {
 func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 	config := drive.Config{
 		AllowRemote:    c.AllowRemote,
-		Workers:        c.Workers,
+		Capacity:       c.Capacity,
+		Coalesce:       c.Coalesce,
 		Service:        c.Service,
 		Deadline:       c.Deadline,
 		AttemptTimeout: c.AttemptTimeout,
+		Latency:        c.Latency,
 		SlowDelay:      c.SlowDelay,
 		Seed:           c.Seed,
 	}
@@ -211,10 +220,23 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 			return config, err
 		}
 	}
-	if config.Faults, err = faulty.ParseMix(c.Faults); err != nil {
+	if config.Workers = config.DefaultWorkers(defaultWorkers); c.Workers != nil {
+		config.Workers = *c.Workers
+	}
+	faults, outage := faulty.DefaultMix, faulty.DefaultOutage
+	if config.Capacity > 0 { // whose throttles are then the only faults
+		faults, outage = "none", "none"
+	}
+	if c.Faults != nil {
+		faults = *c.Faults
+	}
+	if c.Outage != nil {
+		outage = *c.Outage
+	}
+	if config.Faults, err = faulty.ParseMix(faults); err != nil {
 		return config, fmt.Errorf("--faults: %w", err)
 	}
-	if config.Outage, err = faulty.ParseOutage(c.Outage); err != nil {
+	if config.Outage, err = faulty.ParseOutage(outage); err != nil {
 		return config, fmt.Errorf("--outage: %w", err)
 	}
 	if c.Target != "" {

@@ -83,6 +83,10 @@ func TestWrongCommandLines(t *testing.T) {
 		{"drive --faults 500", 2, `--faults: "500" is not KIND=SHARE`},
 		{"drive --faults 500=200%", 2, `--faults: fault 500: share "200%" is not from 0% to 100%`},
 		{"drive --outage 90%+20%", 2, "--outage: start, length and recovery add up to 110%"},
+		{"drive --capacity=-5", 2, "--capacity is -5: want up to 1000000 requests per second, or 0 for no limit"},
+		{"drive --capacity lots", 2, "--capacity"},
+		{"drive --capacity 5 --target http://127.0.0.1/", 2, "--capacity is the embedded server's: a --target has its own"},
+		{"drive --coalesce 10ms", 2, "--coalesce is about the send limiter, which standard mode does not have: want --mode adaptive with it"},
 		{"drive --target nowhere", 2, `--target "nowhere": want a URL`},
 		{"drive --target http://192.0.2.1/", 2, "--target 192.0.2.1 is not on this machine: a run loads its target, so other hosts need --allow-remote"},
 		{"drive --html " + dir, 1, "report " + dir + ": is a directory"},
@@ -168,6 +172,27 @@ func TestDriveReports(t *testing.T) {
 	require.Zero(t, code, stderr)
 	assert.Contains(t, out, "100.00%")
 	assert.NotContains(t, out, "\x1b", "no colours for a pipe")
+}
+
+func TestDriveShowsTheSendLimiter(t *testing.T) {
+	html := filepath.Join(t.TempDir(), "run.html")
+	args := strings.Fields("drive --mode adaptive --capacity 0.01 --calls 100 --workers 2 --deadline 200ms --coalesce 50ms -q --html " + html)
+	code, out, stderr := reprise(args...)
+	require.Zero(t, code, stderr)
+	for _, want := range []string{"capacity of 0.01/s", "The server's capacity", "Send limiter", "fill rate", "ended waiting", "cut once"} {
+		assert.Contains(t, strings.Join(strings.Fields(out), " "), want)
+	}
+	page, err := os.ReadFile(html)
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "Send rate")
+	assert.Contains(t, string(page), "Faults: none. Outage (start, length, recovery, as shares of the run): none.",
+		"a capacity is shown by itself unless more is asked for")
+
+	code, out, stderr = reprise("drive", "--capacity", "20", "--faults", "500=10%", "--outage", "30%+20%", "--calls", "50", "-q", "--json")
+	require.Zero(t, code, stderr)
+	for _, want := range []string{`"faults": "500=10%"`, `"outage": "30%+20%+0%"`, `"limiter": null`} {
+		assert.Contains(t, out, want)
+	}
 }
 
 func TestFullDisks(t *testing.T) {

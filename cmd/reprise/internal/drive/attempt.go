@@ -12,29 +12,36 @@ import (
 // wholeLimit is the longest body that is read within the attempt.
 const wholeLimit = 64 << 10
 
-// trace is what the attempts of one call tell the worker that made it. Only
-// the goroutine that makes the call touches it.
+// trace is what the worker's present call has come to: its attempts and the
+// engine's decisions about them. Only the worker's own goroutine touches it.
 type trace struct {
 	attempts int
 	service  time.Duration // of the last attempt
+	// ready is when the next attempt could be sent if the limiter let it: at
+	// once, or after its backoff.
+	ready   time.Time
+	granted bool // a retry is granted and not yet sent
 }
 
-type traceKey struct{}
-
-// base is the transport beneath httpretry: one RoundTrip is one attempt.
+// base is the transport beneath a worker's httpretry: one RoundTrip is one
+// attempt.
 type base struct {
 	next     http.RoundTripper
 	recorder *record.Recorder
+	trace    *trace
+	limited  bool // attempts wait for the limiter
 }
 
 func (b *base) RoundTrip(req *http.Request) (*http.Response, error) {
 	b.recorder.Attempt()
 	start := time.Now()
-	resp, err := roundTripWhole(b.next, req)
-	if t, ok := req.Context().Value(traceKey{}).(*trace); ok {
-		t.attempts++
-		t.service = time.Since(start)
+	if b.limited {
+		b.recorder.Waited(start.Sub(b.trace.ready))
 	}
+	resp, err := roundTripWhole(b.next, req)
+	b.trace.attempts++
+	b.trace.granted = false
+	b.trace.service = time.Since(start)
 	if err == nil {
 		b.recorder.Answer()
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
-	"github.com/reprise-go/reprise/engine"
 )
 
 // baselineCalls is how many calls each side of the baseline is measured over:
@@ -26,9 +25,9 @@ func (d *Drive) measureBaseline(ctx context.Context) (baseline, error) {
 	if d.server == nil {
 		return baseline{}, nil
 	}
-	// The run's settings without what belongs to the run: its counting, and its
-	// quota, which a call that times out here must not pay from.
-	e, err := newEngine(&d.config, engine.Observer{})
+	// The run's settings without what belongs to the run: its counting, its
+	// quota, which a call that times out here must not pay from, and its limiter.
+	e, err := newEngine(&d.config)
 	if err != nil {
 		return baseline{}, err
 	}

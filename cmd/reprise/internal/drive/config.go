@@ -13,7 +13,7 @@ import (
 
 const (
 	maxWorkers = 4096
-	maxRate    = 1e6
+	maxRate    = 1e6 // per second
 )
 
 // Config is what to run. Zero means "no limit" in Calls, Duration, Rate,
@@ -32,12 +32,29 @@ type Config struct {
 	MaxAttempts    int // 0 for the service's default
 	Deadline       time.Duration
 	AttemptTimeout time.Duration
+	Coalesce       time.Duration // adaptive mode's window; 0 for none
 
 	// The embedded server's; a target of one's own has its own faults.
 	Faults    faulty.Mix
 	Outage    faulty.Outage
 	SlowDelay time.Duration
 	Seed      uint64
+	Latency   time.Duration // of every answer, at the least
+	Capacity  float64       // requests per second; 0 for no limit
+}
+
+// DefaultWorkers is how many calls at a time suit c: atLeast, and where calls
+// come at a rate to a server with a capacity, as many as keep coming when every
+// call takes its whole deadline. With fewer of them the load would wait for the
+// server, and so be what the server can take.
+func (c *Config) DefaultWorkers(atLeast int) int {
+	switch {
+	case c.Capacity == 0 || c.Rate == 0:
+		return atLeast
+	case c.Deadline <= 0:
+		return maxWorkers
+	}
+	return int(min(max(c.Rate*c.Deadline.Seconds(), float64(atLeast)), maxWorkers))
 }
 
 // Check says what is wrong with c, in the words of the command's flags.
@@ -57,6 +74,16 @@ func (c *Config) Check() error {
 		return fmt.Errorf("--attempt-timeout is %v: want more than 0, or 0 for none", c.AttemptTimeout)
 	case c.SlowDelay < 0:
 		return fmt.Errorf("--slow-delay is %v: want 0 or more", c.SlowDelay)
+	case c.Latency < 0:
+		return fmt.Errorf("--latency is %v: want 0 or more", c.Latency)
+	case c.Coalesce < 0:
+		return fmt.Errorf("--coalesce is %v: want more than 0, or 0 for every throttle to cut the rate", c.Coalesce)
+	case c.Coalesce > 0 && c.Mode != engine.Adaptive:
+		return fmt.Errorf("--coalesce is about the send limiter, which %v mode does not have: want --mode adaptive with it", c.Mode)
+	case math.IsNaN(c.Capacity) || c.Capacity < 0 || c.Capacity > maxRate:
+		return fmt.Errorf("--capacity is %v: want up to %d requests per second, or 0 for no limit", c.Capacity, int(maxRate))
+	case c.Capacity > 0 && c.Target != nil:
+		return errors.New("--capacity is the embedded server's: a --target has its own")
 	}
 	if c.Target != nil {
 		if err := checkTarget(c.Target, c.AllowRemote); err != nil {
@@ -64,17 +91,20 @@ func (c *Config) Check() error {
 		}
 	}
 	// The engine knows best what it takes.
-	_, err := newEngine(c, engine.Observer{})
+	_, err := newEngine(c)
 	return err
 }
 
-func newEngine(c *Config, observer engine.Observer) (*engine.Engine, error) {
-	options := []engine.Option{engine.WithMode(c.Mode), engine.WithObserver(observer)}
+func newEngine(c *Config) (*engine.Engine, error) {
+	options := []engine.Option{engine.WithMode(c.Mode)}
 	if c.Service != "" {
 		options = append(options, engine.WithService(c.Service))
 	}
 	if c.MaxAttempts != 0 {
 		options = append(options, engine.WithMaxAttempts(c.MaxAttempts))
+	}
+	if c.Coalesce != 0 {
+		options = append(options, engine.WithThrottleCoalescing(c.Coalesce))
 	}
 	return engine.New(options...)
 }

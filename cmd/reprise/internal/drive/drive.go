@@ -14,6 +14,7 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // drainLimit is how long calls in flight may go on after the last call began.
@@ -30,7 +31,7 @@ type Drive struct {
 	url       string
 	engine    *engine.Engine
 	transport *http.Transport
-	client    *http.Client
+	workers   []*worker
 	recorder  *record.Recorder
 
 	// begun counts the calls that were let begin; it may pass config.Calls by
@@ -40,16 +41,22 @@ type Drive struct {
 	started atomic.Int64
 	// lastErr is the latest error of a call that got no answer.
 	lastErr atomic.Pointer[error]
+	// shareUsed is of the server's capacity, until the last call began.
+	shareUsed float64
 }
 
 // Prepare starts the embedded server, or sees whether the target listens.
 func Prepare(ctx context.Context, c Config) (*Drive, error) {
 	d := &Drive{config: c}
-	d.recorder = record.New(d.quota, d.phase)
 	var err error
-	if d.engine, err = newEngine(&c, d.recorder.Observer()); err != nil {
+	if d.engine, err = newEngine(&c); err != nil {
 		return nil, err
 	}
+	sources := record.Sources{Quota: d.quota, Phase: d.phase}
+	if c.Mode == engine.Adaptive {
+		sources.Limiter = d.limiter
+	}
+	d.recorder = record.New(sources)
 	if c.Target != nil {
 		if err := reach(ctx, c.Target, c.AllowRemote); err != nil {
 			return nil, err
@@ -58,6 +65,7 @@ func Prepare(ctx context.Context, c Config) (*Drive, error) {
 	} else {
 		d.server, err = faulty.Start(faulty.Options{
 			Mix: c.Faults, Outage: c.Outage, Seed: c.Seed, SlowDelay: c.SlowDelay, Progress: d.Progress,
+			Latency: c.Latency, Capacity: c.Capacity,
 		})
 		if err != nil {
 			return nil, err
@@ -65,20 +73,14 @@ func Prepare(ctx context.Context, c Config) (*Drive, error) {
 		d.url = d.server.URL() + "/"
 	}
 	d.transport = newTransport(&c)
-	retrying, err := d.door(d.engine, &base{next: d.transport, recorder: d.recorder})
-	if err != nil {
-		return nil, errors.Join(err, d.Close())
+	for range c.Workers {
+		w, err := d.newWorker()
+		if err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+		d.workers = append(d.workers, w)
 	}
-	d.client = newClient(retrying)
 	return d, nil
-}
-
-func newClient(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Transport: transport,
-		// A redirect could lead anywhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // Close ends the embedded server and the connections to it or to the target.
@@ -123,13 +125,11 @@ func (d *Drive) phase() faulty.Phase {
 }
 
 func (d *Drive) quota() (level, capacity int) {
-	if d.engine == nil { // while the recorder is made
-		q := engine.DefaultQuota()
-		return q.Capacity, q.Capacity
-	}
 	stats := d.engine.Stats()
 	return stats.QuotaLevel, stats.QuotaCapacity
 }
+
+func (d *Drive) limiter() ratelimit.Stats { return d.engine.Stats().Limiter }
 
 // Run makes the calls and returns what they showed. It blocks until they have
 // ended; when ctx is done the calls in flight are cancelled and the result,
@@ -179,17 +179,20 @@ func (d *Drive) runWorkers(ctx context.Context) {
 
 	var workers sync.WaitGroup
 	pace := newPace(d.config.Rate)
-	for range d.config.Workers {
+	for _, w := range d.workers {
 		workers.Go(func() {
 			// The first worker to find nothing left tells the others.
 			defer stopIssuing()
-			d.work(issue, calls, pace)
+			w.work(issue, calls, pace)
 		})
 	}
 	ended := make(chan struct{})
 	go func() { workers.Wait(); close(ended) }()
 
 	<-issue.Done()
+	if c := d.capacity(); c != nil {
+		d.shareUsed = c.Share(time.Since(d.recorder.Start()))
+	}
 	drain := time.NewTimer(drainLimit)
 	defer drain.Stop()
 	select {

@@ -3,6 +3,7 @@ package drive
 import (
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -56,7 +57,26 @@ func assertAddsUp(t *testing.T, res record.Result) {
 	}
 	assert.Equal(t, res.Stops.Total, stops, "each stop has a reason: %v", res.Stops.ByReason)
 	assert.Equal(t, res.Retries.Total, res.Retries.Transient+res.Retries.Throttling)
-	assert.Equal(t, res.Attempts, res.Calls+res.Retries.Total-res.Retries.Unsent, "each attempt is a call's first or a retry")
+	var neverSent, refused uint64
+	if res.Limiter != nil {
+		neverSent = res.Limiter.CallsNeverSent
+		assert.Equal(t, res.Setup.Mode, "adaptive")
+		assert.Zero(t, res.Limiter.Waiting)
+	}
+	if res.Capacity != nil {
+		refused = res.Capacity.Throttled
+		assert.Equal(t, res.Server.Hits, res.Capacity.Answered+refused)
+		assert.Positive(t, res.Capacity.ShareUsed)
+		assert.LessOrEqual(t, res.Capacity.ShareUsed, 1.0)
+	}
+	assert.Equal(t, res.Attempts, res.Calls-neverSent+res.Retries.Total-res.Retries.Unsent, "each attempt is a call's first or a retry")
+	var offered, sent, throttled uint64
+	for _, slot := range res.Course.Slots {
+		offered += slot.Offered
+		sent += slot.Sent
+		throttled += slot.Throttled
+	}
+	assert.Equal(t, []uint64{res.Calls, res.Attempts, res.Throttled}, []uint64{offered, sent, throttled}, "nothing is lost on the chart")
 	var calls, attempts uint64
 	for _, p := range res.Phases {
 		calls += p.Calls
@@ -71,7 +91,7 @@ func assertAddsUp(t *testing.T, res record.Result) {
 		for _, n := range res.Server.Faults {
 			faults += n
 		}
-		assert.Equal(t, res.Server.Hits, faults)
+		assert.Equal(t, res.Server.Hits, faults+refused)
 	}
 }
 
@@ -157,6 +177,7 @@ func TestRunSeesEachFault(t *testing.T) {
 				assert.EqualValues(t, 2, res.Retries.Transient)
 			} else {
 				assert.EqualValues(t, 2, res.Retries.Throttling)
+				assert.EqualValues(t, 4, res.Throttled)
 			}
 		})
 	}
@@ -322,6 +343,12 @@ func TestCheck(t *testing.T) {
 		"--attempt-timeout is":   func(c *Config) { c.AttemptTimeout = -1 },
 		"--slow-delay is":        func(c *Config) { c.SlowDelay = -1 },
 		"--max-attempts is":      func(c *Config) { c.MaxAttempts = -1 },
+		"--latency is -1s":       func(c *Config) { c.Latency = -time.Second },
+		"--coalesce is -1s":      func(c *Config) { c.Coalesce = -time.Second },
+		"--coalesce is about":    func(c *Config) { c.Coalesce = time.Second },
+		"--capacity is -1":       func(c *Config) { c.Capacity = -1 },
+		"--capacity is NaN":      func(c *Config) { c.Capacity = math.NaN() },
+		"--capacity is the":      func(c *Config) { c.Capacity = 1; c.Target = &url.URL{Scheme: "http", Host: "127.0.0.1"} },
 		"is not on this machine": func(c *Config) { c.Target = &url.URL{Scheme: "http", Host: "192.0.2.1"} },
 		"reprise/engine: ":       func(c *Config) { c.Mode = engine.Mode(77) },
 	} {

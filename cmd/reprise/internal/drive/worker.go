@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -9,17 +10,74 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
-	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/engine"
 )
 
 // getItem is the body of a call to the embedded server.
 const getItem = `{"TableName":"orders","Key":{"pk":{"S":"customer#1042"}}}`
 
+// worker makes one call at a time. The engine is the run's own for all of
+// them, but each has hooks that know whose call they are about.
+type worker struct {
+	drive  *Drive
+	client *http.Client
+	trace  trace // of the call under way
+}
+
+func (d *Drive) newWorker() (*worker, error) {
+	w := &worker{drive: d}
+	e, err := d.engine.Derive(engine.WithObserver(w.observer()))
+	if err != nil {
+		return nil, err
+	}
+	retrying, err := d.door(e, &base{
+		next: d.transport, recorder: d.recorder, trace: &w.trace, limited: d.config.Mode == engine.Adaptive,
+	})
+	if err != nil {
+		return nil, err
+	}
+	w.client = newClient(retrying)
+	return w, nil
+}
+
+func newClient(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport: transport,
+		// A redirect could lead anywhere.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// observer returns the hooks of the worker's calls.
+func (w *worker) observer() engine.Observer {
+	hooks := w.drive.recorder.Observer()
+	counted := hooks
+	hooks.Retry = func(e engine.RetryEvent) {
+		w.throttled(e.Class)
+		w.trace.granted = true
+		w.trace.ready = time.Now().Add(e.Delay)
+		counted.Retry(e)
+	}
+	hooks.Stop = func(e engine.StopEvent) {
+		// A call that ends after a retry was granted tells of the failure again.
+		if !w.trace.granted {
+			w.throttled(e.Class)
+		}
+		counted.Stop(e)
+	}
+	return hooks
+}
+
+func (w *worker) throttled(class classify.Class) {
+	if class == classify.Throttling {
+		w.drive.recorder.Throttled()
+	}
+}
+
 // work makes one call after the other until none is left to begin or issue is
 // done. Calls run under the context calls.
-func (d *Drive) work(issue, calls context.Context, pace *rate.Limiter) {
-	var t trace
+func (w *worker) work(issue, calls context.Context, pace *rate.Limiter) {
 	for {
 		if pace != nil && pace.Wait(issue) != nil {
 			return
@@ -27,30 +85,42 @@ func (d *Drive) work(issue, calls context.Context, pace *rate.Limiter) {
 		if issue.Err() != nil {
 			return
 		}
-		if n := d.begun.Add(1); d.config.Calls > 0 && n > d.config.Calls {
+		if n := w.drive.begun.Add(1); w.drive.config.Calls > 0 && n > w.drive.config.Calls {
 			return
 		}
-		d.call(calls, &t)
+		w.call(calls)
 	}
 }
 
-// call makes one call and records it. t is the worker's own.
-func (d *Drive) call(ctx context.Context, t *trace) {
+// call makes one call and records it.
+func (w *worker) call(ctx context.Context) {
+	d := w.drive
 	if d.config.Deadline > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d.config.Deadline)
 		defer cancel()
 	}
-	*t = trace{}
 	phase := d.recorder.BeginCall()
 	start := time.Now()
-	status, err := send(context.WithValue(ctx, traceKey{}, t), d.client, d.url, d.server != nil)
+	w.trace = trace{ready: start}
+	status, err := send(ctx, w.client, d.url, d.server != nil)
 	took := time.Since(start)
 	if err != nil {
 		d.lastErr.Store(&err)
+		if endedWaiting(err) {
+			d.recorder.WaitEnded()
+		}
 	}
 	ok := err == nil && status < http.StatusBadRequest
-	d.recorder.EndCall(phase, ok, t.attempts, took-t.service)
+	d.recorder.EndCall(phase, ok, w.trace.attempts, took-w.trace.service)
+}
+
+// endedWaiting says whether a call ended because the send limiter's wait did
+// not fit before its deadline, or the deadline came in the wait for the first
+// attempt.
+func endedWaiting(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Reason == engine.ReasonDeadline && (e.Wait > 0 || e.Attempts == 0)
 }
 
 // send makes one request and reads its answer to the end. The embedded server
@@ -76,36 +146,4 @@ func send(ctx context.Context, client *http.Client, url string, embedded bool) (
 	_, err = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	return resp.StatusCode, err
-}
-
-// describe fills in what the recorder does not know.
-func (d *Drive) describe(res *record.Result, b baseline) {
-	c := &d.config
-	res.Setup = record.Setup{
-		Target:           d.url,
-		Embedded:         d.server != nil,
-		Mode:             d.engine.Mode().String(),
-		Service:          d.engine.Service(),
-		MaxAttempts:      d.engine.MaxAttempts(),
-		Calls:            c.Calls,
-		DurationMS:       float64(c.Duration.Microseconds()) / 1e3,
-		Workers:          c.Workers,
-		RatePerSec:       c.Rate,
-		DeadlineMS:       float64(c.Deadline.Microseconds()) / 1e3,
-		AttemptTimeoutMS: float64(c.AttemptTimeout.Microseconds()) / 1e3,
-		Seed:             c.Seed,
-	}
-	res.Retries.Unsent = d.engine.Stats().UnsentRetries
-	res.Quota.Enabled = res.Setup.Mode != "legacy"
-	b.fill(&res.Allocs)
-	if d.server == nil {
-		return
-	}
-	res.Setup.Faults = c.Faults.String()
-	res.Setup.Outage = c.Outage.String()
-	res.Server = &record.Server{Hits: d.server.Hits(), Faults: map[string]uint64{}}
-	served := d.server.Served()
-	for _, kind := range faulty.Kinds() {
-		res.Server.Faults[kind.String()] = served[kind]
-	}
 }

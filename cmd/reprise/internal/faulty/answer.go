@@ -24,6 +24,10 @@ func answerOK(w http.ResponseWriter) {
 	answer(w, http.StatusOK, "application/x-amz-json-1.0", okBody)
 }
 
+func answerThrottled(w http.ResponseWriter) {
+	answer(w, http.StatusBadRequest, "application/x-amz-json-1.0", throughputExceeded)
+}
+
 func answer(w http.ResponseWriter, status int, contentType, body string) {
 	header := w.Header()
 	header.Set("Content-Type", contentType)

@@ -7,6 +7,15 @@
 // request depends on the seed and on n alone, so two runs that send the same
 // number of requests meet the same faults in the same order of arrival.
 //
+// # Capacity
+//
+// A server may have one, in requests per second: a token bucket that holds a
+// second's worth and is full at the start. A request that finds it empty is
+// answered with a throttle; the others draw as above. The number of a request
+// counts all that arrived, so a refusal does not shift the draws of the others.
+// The longer answers take, the more requests are on their way when the first
+// throttle comes back.
+//
 // # Phases
 //
 // The server asks how far the run is (0 to 1) and looks it up in an [Outage]:

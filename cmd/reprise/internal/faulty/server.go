@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // CalmPath answers [OK] whatever the mix says, and is not counted: for
@@ -28,7 +30,17 @@ type Options struct {
 	Seed uint64
 	// SlowDelay is how late a [Slow] answer is; 0 is not late at all.
 	SlowDelay time.Duration
+	// Latency is how long every answer takes at the least, throttles included.
+	Latency time.Duration
+	// Capacity is how many requests per second are let through to draw from the
+	// mix, [Burst] of them at once after a pause; the others are throttled. 0 is
+	// no limit.
+	Capacity float64
 }
+
+// Burst is how many requests a server of the given capacity, per second, lets
+// through at once when it was idle: a second's worth.
+func Burst(capacity float64) int { return max(1, int(capacity)) }
 
 // Server is a running faulty server. Make one with [Start].
 type Server struct {
@@ -39,6 +51,9 @@ type Server struct {
 	closed chan struct{} // closed by Close: slow answers stop waiting
 	hits   atomic.Uint64
 	byKind [kinds]atomic.Uint64
+
+	capacity *rate.Limiter // nil for no limit
+	refused  atomic.Uint64 // by the capacity
 }
 
 // Start listens on a free port of 127.0.0.1 and serves until [Server.Close].
@@ -52,6 +67,9 @@ func Start(opts Options) (*Server, error) {
 		url:    "http://" + listener.Addr().String(),
 		served: make(chan error, 1),
 		closed: make(chan struct{}),
+	}
+	if opts.Capacity > 0 {
+		s.capacity = rate.NewLimiter(rate.Limit(opts.Capacity), Burst(opts.Capacity))
 	}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.handle),
@@ -67,6 +85,10 @@ func (s *Server) URL() string { return s.url }
 
 // Hits is how many requests have arrived, whatever became of them.
 func (s *Server) Hits() uint64 { return s.hits.Load() }
+
+// Throttled is how many requests were above the capacity. For them nothing was
+// drawn.
+func (s *Server) Throttled() uint64 { return s.refused.Load() }
 
 // Served is how many requests each kind of fault was drawn for.
 func (s *Server) Served() [kinds]uint64 {
@@ -99,15 +121,25 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n := s.hits.Add(1)
+	if s.capacity != nil && !s.capacity.Allow() {
+		s.refused.Add(1)
+		if s.wait(r, s.opts.Latency) {
+			answerThrottled(w)
+		}
+		return
+	}
 	kind := s.draw(n)
 	s.byKind[kind].Add(1)
+	if !s.wait(r, s.opts.Latency) {
+		return
+	}
 	switch kind {
 	case Status500:
 		answer(w, http.StatusInternalServerError, "application/json", `{"message":"The request processing has failed because of an unknown error."}`)
 	case Status503:
 		answer(w, http.StatusServiceUnavailable, "text/html", unavailablePage)
 	case Throttle:
-		answer(w, http.StatusBadRequest, "application/x-amz-json-1.0", throughputExceeded)
+		answerThrottled(w)
 	case RetryAfter:
 		s.answerRetryAfter(w, n)
 	case Reset:
@@ -115,7 +147,9 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	case Cut:
 		cut(w)
 	case Slow:
-		s.answerLate(w, r)
+		if s.wait(r, s.opts.SlowDelay) {
+			answerOK(w)
+		}
 	default:
 		answerOK(w)
 	}
@@ -143,16 +177,21 @@ func (s *Server) answerRetryAfter(w http.ResponseWriter, n uint64) {
 	answer(w, status, "application/json", `{"message":"Try again later."}`)
 }
 
-func (s *Server) answerLate(w http.ResponseWriter, r *http.Request) {
-	timer := time.NewTimer(s.opts.SlowDelay)
+// wait returns after d, or as soon as the server is closed; false if the client
+// has gone, and no answer is wanted.
+func (s *Server) wait(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		answerOK(w)
 	case <-r.Context().Done():
+		return false
 	case <-s.closed:
-		answerOK(w)
 	}
+	return true
 }
 
 // mixBits is the n-th output of the SplitMix64 generator that starts at seed: a

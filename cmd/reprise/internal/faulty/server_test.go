@@ -130,19 +130,40 @@ func TestServerCut(t *testing.T) {
 	assert.Less(t, len(body), cutLength)
 }
 
-func TestServerSlowEndsWithItsClient(t *testing.T) {
-	opts := only(Slow)
-	opts.SlowDelay = time.Hour
-	s, client := start(t, opts)
-	ctx, cancel := context.WithCancel(t.Context())
-	failed := make(chan error, 1)
-	go func() {
-		_, _, err := post(ctx, client, s.URL())
-		failed <- err
-	}()
-	awaitHits(t, s, 1)
-	cancel()
-	require.ErrorIs(t, <-failed, context.Canceled)
+func TestServerWaitsEndWithTheirClient(t *testing.T) {
+	slow := only(Slow)
+	slow.SlowDelay = time.Hour
+	throttling := Options{Latency: time.Hour, Capacity: 1e-4}
+	for _, row := range []struct {
+		opts  Options
+		calls int
+	}{{slow, 1}, {Options{Latency: time.Hour}, 1}, {throttling, 2}} {
+		s, client := start(t, row.opts)
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, row.calls)
+		for range row.calls {
+			go func() {
+				_, _, err := post(ctx, client, s.URL())
+				failed <- err
+			}()
+		}
+		awaitHits(t, s, uint64(row.calls))
+		cancel()
+		for range row.calls {
+			require.ErrorIs(t, <-failed, context.Canceled)
+		}
+	}
+}
+
+func TestServerLatency(t *testing.T) {
+	s, client := start(t, Options{Latency: 20 * time.Millisecond, Capacity: 1e-4})
+	for _, status := range []int{200, 400} {
+		began := time.Now()
+		resp, _, err := post(t.Context(), client, s.URL())
+		require.NoError(t, err)
+		assert.Equal(t, status, resp.StatusCode)
+		assert.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
+	}
 }
 
 func TestServerSlowAnswersAtClose(t *testing.T) {
@@ -191,6 +212,46 @@ func TestServerFollowsTheProgress(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, resp.StatusCode, "at %d %%", at)
 	}
+}
+
+func TestServerThrottlesAboveItsCapacity(t *testing.T) {
+	// A request in three hours comes back: what is left after five is none.
+	opts := only(Status503)
+	opts.Capacity = 1e-4
+	s, client := start(t, opts)
+	for i := range 5 {
+		resp, body, err := post(t.Context(), client, s.URL())
+		require.NoError(t, err)
+		if i == 0 {
+			assert.Equal(t, 503, resp.StatusCode, "within the capacity the mix counts")
+			continue
+		}
+		assert.Equal(t, 400, resp.StatusCode)
+		assert.Contains(t, body, "ProvisionedThroughputExceededException")
+	}
+	resp, _, err := post(t.Context(), client, s.URL()+CalmPath)
+	require.NoError(t, err)
+	assert.Equal(t, 200, resp.StatusCode, "the calm path has no limit")
+	assert.EqualValues(t, 5, s.Hits())
+	assert.EqualValues(t, 4, s.Throttled())
+	assert.EqualValues(t, 1, s.Served()[Status503])
+}
+
+func TestBurstIsASecondsWorth(t *testing.T) {
+	for capacity, want := range map[float64]int{0.5: 1, 1: 1, 20: 20, 1e6: 1e6} {
+		assert.Equal(t, want, Burst(capacity), capacity)
+	}
+	s, client := start(t, Options{Capacity: 20})
+	statuses := map[int]int{}
+	began := time.Now()
+	for range 30 {
+		resp, _, err := post(t.Context(), client, s.URL())
+		require.NoError(t, err)
+		statuses[resp.StatusCode]++
+	}
+	assert.GreaterOrEqual(t, statuses[200], 20)
+	assert.LessOrEqual(t, statuses[200], 20+int(20*time.Since(began).Seconds())+1)
+	assert.EqualValues(t, statuses[400], s.Throttled())
 }
 
 func TestServerCalmPathNeitherFailsNorCounts(t *testing.T) {

@@ -14,6 +14,9 @@ func Lines(w io.Writer, s source, phases bool) (stop func()) {
 		r := m.look()
 		line := fmt.Sprintf("%3.0f s  %8d calls  %7.0f calls/s  %6s ok  %6.0f retries/s  quota %3d/%d",
 			r.now.Elapsed.Seconds(), r.now.Ended(), r.callsPerSec, r.success(), r.retriesPerSec, r.now.Level, r.now.Capacity)
+		if fill := r.fill(); fill != "" {
+			line += "  " + fill
+		}
 		if phases {
 			line += "  " + r.now.Phase.String()
 		}

@@ -47,8 +47,8 @@ func Live(w io.Writer, s source, done func() float64, phases bool) (stop func())
 		mpb.AppendDecorators(text(func(r rates) string { return fmt.Sprintf("%d of %d tokens", r.now.Level, r.now.Capacity) })),
 		mpb.BarExtender(mpb.BarFillerFunc(func(w io.Writer, _ decor.Statistics) error {
 			r := *shown.Load()
-			_, err := fmt.Fprintf(w, "%d calls  %.0f calls/s  %s ok  %.0f retries/s\n",
-				r.now.Ended(), r.callsPerSec, r.success(), r.retriesPerSec)
+			_, err := fmt.Fprintf(w, "%d calls  %.0f calls/s  %s ok  %.0f retries/s  %s\n",
+				r.now.Ended(), r.callsPerSec, r.success(), r.retriesPerSec, r.fill())
 			return err
 		}), false))
 	quota.SetTotal(int64(first.now.Capacity), false)

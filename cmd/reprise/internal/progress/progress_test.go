@@ -14,6 +14,7 @@ import (
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // clockwork is a run of 1000 calls per second, of which the second second's
@@ -53,6 +54,32 @@ func TestLines(t *testing.T) {
 		assert.Equal(t, ""+
 			"  1 s      1000 calls     1000 calls/s  100.0% ok      50 retries/s  quota 500/500  before\n"+
 			"  2 s      2000 calls     1000 calls/s    0.0% ok      50 retries/s  quota   7/500  outage\n", out.String())
+	})
+}
+
+// throttled is clockwork in adaptive mode, whose limiter begins with the second
+// second.
+type throttled struct{ clockwork }
+
+func (c throttled) Snapshot() record.Snapshot {
+	s := c.clockwork.Snapshot()
+	s.Limiter = &ratelimit.Stats{Enabled: s.Elapsed > time.Second, FillRate: 412.4}
+	return s
+}
+
+func TestTheFillRateIsShownInAdaptiveMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines, live locked
+		stopLines := Lines(&lines, throttled{clockwork{time.Now()}}, false)
+		stopLive := Live(&live, throttled{clockwork{time.Now()}}, func() float64 { return 0 }, false)
+		<-time.After(2500 * time.Millisecond)
+		synctest.Wait()
+		stopLines()
+		stopLive()
+		assert.Equal(t, ""+
+			"  1 s      1000 calls     1000 calls/s  100.0% ok      50 retries/s  quota 500/500  fill    -\n"+
+			"  2 s      2000 calls     1000 calls/s    0.0% ok      50 retries/s  quota   7/500  fill  412/s\n", lines.String())
+		assert.Contains(t, live.String(), "50 retries/s  fill  412/s")
 	})
 }
 

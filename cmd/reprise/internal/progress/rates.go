@@ -47,3 +47,15 @@ func (r rates) success() string {
 	}
 	return fmt.Sprintf("%.1f%%", 100*r.succeeded)
 }
+
+// fill is what the send limiter lets through; empty if there is none.
+func (r rates) fill() string {
+	switch l := r.now.Limiter; {
+	case l == nil:
+		return ""
+	case !l.Enabled:
+		return "fill    -"
+	default:
+		return fmt.Sprintf("fill %4.0f/s", l.FillRate)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // Reasons are the reasons for which a call can stop, in the order of reports.
@@ -21,13 +22,24 @@ const (
 	classSlots  = 3
 )
 
+// Sources tell a [Recorder] what it cannot count. They are called often, by
+// several goroutines.
+type Sources struct {
+	// Quota returns the retry quota's level and capacity at the moment.
+	Quota func() (level, capacity int)
+	// Phase returns the phase that the run is in.
+	Phase func() faulty.Phase
+	// Limiter returns the state of adaptive mode's send limiter; nil if there is
+	// none.
+	Limiter func() ratelimit.Stats
+}
+
 // Recorder counts the calls of one run. Its methods are safe for many
 // goroutines at once. Make one with [New].
 type Recorder struct {
 	start   time.Time    // written by Begin, before any other goroutine looks
 	calling atomic.Int64 // nanoseconds from start to the last call's beginning
-	quota   func() (level, capacity int)
-	phase   func() faulty.Phase
+	sources Sources
 	phases  [faulty.Phases]phaseCounters
 
 	retries  [classSlots]atomic.Uint64
@@ -35,6 +47,11 @@ type Recorder struct {
 	firstTry atomic.Uint64
 	answers  atomic.Uint64 // attempts that got an HTTP response
 	attempts atomic.Uint64
+	throttle atomic.Uint64 // attempts that were throttled
+
+	waitEnds  atomic.Uint64 // calls that ended because the limiter's wait did not fit
+	neverSent atomic.Uint64 // calls that ended before their first attempt
+	admission latencies     // waits of the attempts that were sent, in adaptive mode
 
 	lowest  atomic.Int64 // lowest quota level seen in the run
 	dip     atomic.Int64 // lowest quota level seen since the last sample
@@ -61,12 +78,10 @@ func (c *phaseCounters) saw(elapsed time.Duration) {
 	}
 }
 
-// New returns a recorder. quota tells the quota's level and capacity at the
-// moment, phase the phase that the run is in; both are called often, by
-// several goroutines.
-func New(quota func() (level, capacity int), phase func() faulty.Phase) *Recorder {
-	r := &Recorder{quota: quota, phase: phase}
-	level, _ := quota()
+// New returns a recorder that asks the given sources.
+func New(sources Sources) *Recorder {
+	r := &Recorder{sources: sources}
+	level, _ := sources.Quota()
 	r.lowest.Store(int64(level))
 	r.dip.Store(int64(level))
 	for i := range r.phases {
@@ -114,7 +129,7 @@ func (r *Recorder) Start() time.Time { return r.start }
 // BeginCall counts a call in the present phase, and returns that phase for
 // [Recorder.EndCall].
 func (r *Recorder) BeginCall() faulty.Phase {
-	p := r.phase()
+	p := r.sources.Phase()
 	r.phases[p].begun.Add(1)
 	elapsed := time.Since(r.start)
 	r.phases[p].saw(elapsed)
@@ -129,6 +144,16 @@ func (r *Recorder) Attempt() { r.attempts.Add(1) }
 // Answer counts an attempt that was answered, with whatever status.
 func (r *Recorder) Answer() { r.answers.Add(1) }
 
+// Throttled counts an attempt that was answered with a throttle.
+func (r *Recorder) Throttled() { r.throttle.Add(1) }
+
+// Waited counts how long adaptive mode made an attempt wait before it was sent.
+func (r *Recorder) Waited(d time.Duration) { r.admission.add(d) }
+
+// WaitEnded counts a call that ended because the send limiter's wait would not
+// have fitted before its deadline.
+func (r *Recorder) WaitEnded() { r.waitEnds.Add(1) }
+
 // EndCall counts the end of a call that began in phase p and made the given
 // attempts. added is what the call took beyond its last attempt.
 func (r *Recorder) EndCall(p faulty.Phase, ok bool, attempts int, added time.Duration) {
@@ -141,6 +166,9 @@ func (r *Recorder) EndCall(p faulty.Phase, ok bool, attempts int, added time.Dur
 		}
 	} else {
 		c.stopped.Add(1)
+		if attempts == 0 {
+			r.neverSent.Add(1)
+		}
 	}
 	r.added.add(added)
 	if attempts > 1 {
@@ -153,7 +181,7 @@ func (r *Recorder) EndCall(p faulty.Phase, ok bool, attempts int, added time.Dur
 func (r *Recorder) sawLevel(level int) {
 	lower(&r.lowest, int64(level))
 	lower(&r.dip, int64(level))
-	lower(&r.phases[r.phase()].lowest, int64(level))
+	lower(&r.phases[r.sources.Phase()].lowest, int64(level))
 }
 
 func lower(word *atomic.Int64, to int64) {
@@ -173,8 +201,10 @@ type Snapshot struct {
 	Succeeded       uint64
 	Stopped         uint64 // calls ended without success
 	Attempts        uint64
+	Throttled       uint64             // attempts
 	Retries         [classSlots]uint64 // granted, by classify.Class
 	Level, Capacity int                // tokens
+	Limiter         *ratelimit.Stats   // nil outside of adaptive mode
 }
 
 // Ended is how many calls have ended.
@@ -183,7 +213,8 @@ func (s Snapshot) Ended() uint64 { return s.Succeeded + s.Stopped }
 // Snapshot returns the present state, after [Recorder.Begin]. Its counts are read one after the other,
 // so they fit together only nearly while calls are running.
 func (r *Recorder) Snapshot() Snapshot {
-	s := Snapshot{Phase: r.phase(), Attempts: r.attempts.Load(), Elapsed: time.Since(r.start)}
+	s := Snapshot{Phase: r.sources.Phase(), Throttled: r.throttle.Load(), Elapsed: time.Since(r.start)}
+	s.Attempts = r.attempts.Load()
 	// Ends before beginnings: more calls may never have ended than begun.
 	for i := range r.phases {
 		s.Succeeded += r.phases[i].succeeded.Load()
@@ -195,7 +226,10 @@ func (r *Recorder) Snapshot() Snapshot {
 	for i := range s.Retries {
 		s.Retries[i] = r.retries[i].Load()
 	}
-	s.Level, s.Capacity = r.quota()
+	s.Level, s.Capacity = r.sources.Quota()
+	if r.sources.Limiter != nil {
+		s.Limiter = new(r.sources.Limiter())
+	}
 	return s
 }
 

@@ -17,7 +17,10 @@ import (
 func TestRecorderAddsUpUnderLoad(t *testing.T) {
 	var level, phase atomic.Int64
 	level.Store(500)
-	r := New(func() (int, int) { return int(level.Load()), 500 }, func() faulty.Phase { return faulty.Phase(phase.Load()) })
+	r := New(Sources{
+		Quota: func() (int, int) { return int(level.Load()), 500 },
+		Phase: func() faulty.Phase { return faulty.Phase(phase.Load()) },
+	})
 	hooks := r.Observer()
 	r.Begin()
 	const workers, calls = 8, 2000

@@ -35,6 +35,7 @@ type Result struct {
 	Attempts     uint64  `json:"attempts"`
 	PerCall      float64 `json:"attempts_per_call"`
 	Answered     uint64  `json:"attempts_answered"`
+	Throttled    uint64  `json:"attempts_throttled"`
 	Retries      Retries `json:"retries"`
 	Stops        Stops   `json:"stops"`
 	Added        Latency `json:"added_latency_ms"`
@@ -44,6 +45,9 @@ type Result struct {
 	Phases       []Phase `json:"phases"`
 	Server       *Server `json:"server"`
 
+	Capacity *Capacity `json:"capacity"` // null if the server has none
+	Limiter  *Limiter  `json:"limiter"`  // null outside of adaptive mode
+
 	// Course is the run over time, for charts; it is not part of the JSON.
 	Course Series `json:"-"`
 	// PhaseStarts is when each phase began, for those that did.
@@ -51,7 +55,8 @@ type Result struct {
 }
 
 // Setup is how the run was set up, defaults filled in. Zero stands for "no
-// limit" in Calls, DurationMS, RatePerSec, DeadlineMS and AttemptTimeoutMS.
+// limit" in Calls, DurationMS, RatePerSec, DeadlineMS, AttemptTimeoutMS and
+// CapacityPerSec, and for "off" in CoalesceMS.
 type Setup struct {
 	Target           string  `json:"target"`
 	Embedded         bool    `json:"embedded_server"`
@@ -64,8 +69,11 @@ type Setup struct {
 	RatePerSec       float64 `json:"rate_per_second"`
 	DeadlineMS       float64 `json:"deadline_ms"`
 	AttemptTimeoutMS float64 `json:"attempt_timeout_ms"`
+	CoalesceMS       float64 `json:"coalesce_ms"`
 	Faults           string  `json:"faults"`
 	Outage           string  `json:"outage"`
+	LatencyMS        float64 `json:"latency_ms"` // of the embedded server
+	CapacityPerSec   float64 `json:"capacity_per_second"`
 	Seed             uint64  `json:"seed"`
 }
 
@@ -145,12 +153,12 @@ type Phase struct {
 // Server is what the embedded server counted.
 type Server struct {
 	Hits   uint64            `json:"hits"`
-	Faults map[string]uint64 `json:"faults"` // requests by what was drawn for them, "ok" included
+	Faults map[string]uint64 `json:"faults"` // requests by what was drawn for them, "ok" included; those above the capacity draw nothing
 }
 
 // Result returns what the run has shown. It is called after [Recorder.End] and
 // leaves to the caller what the recorder cannot know: Setup, Interrupted,
-// Server, the unsent retries and the allocations of the baseline.
+// Server, Capacity, the unsent retries and the allocations of the baseline.
 func (r *Recorder) Result(elapsed time.Duration, transientCost int) Result {
 	end := r.Snapshot()
 	calling := time.Duration(r.calling.Load())
@@ -168,6 +176,7 @@ func (r *Recorder) Result(elapsed time.Duration, transientCost int) Result {
 		Attempts:    end.Attempts,
 		PerCall:     ratio(end.Attempts, end.Begun),
 		Answered:    r.answers.Load(),
+		Throttled:   end.Throttled,
 		Retries: Retries{
 			Total:      end.TotalRetries(),
 			Transient:  end.Retries[classify.Transient],
@@ -180,6 +189,7 @@ func (r *Recorder) Result(elapsed time.Duration, transientCost int) Result {
 		Course:       r.sampler.series,
 		PhaseStarts:  map[faulty.Phase]time.Duration{},
 	}
+	res.Limiter = r.limiterResult(end)
 	res.Recovered = res.Successes - res.FirstTry
 	for _, reason := range Reasons {
 		res.Stops.ByReason[reason.String()] = r.stops[reason].Load()

@@ -17,7 +17,7 @@ type sampler struct {
 
 func startSampler(r *Recorder) *sampler {
 	s := &sampler{recorder: r, stopped: make(chan struct{}), done: make(chan struct{})}
-	s.last.Level, _ = r.quota()
+	s.last.Level, _ = r.sources.Quota()
 	go s.run()
 	return s
 }
@@ -50,7 +50,10 @@ func (s *sampler) sample() {
 	dip := int(s.recorder.dip.Swap(int64(now.Level)))
 	s.recorder.sawLevel(now.Level)
 	s.recorder.phases[now.Phase].saw(now.Elapsed)
-	s.series.add(s.last.Elapsed, now.Elapsed, Slot{
+	slot := Slot{
+		Offered:    now.Begun - s.last.Begun,
+		Sent:       now.Attempts - s.last.Attempts,
+		Throttled:  now.Throttled - s.last.Throttled,
 		Succeeded:  now.Succeeded - s.last.Succeeded,
 		Stopped:    now.Stopped - s.last.Stopped,
 		Transient:  now.Retries[classify.Transient] - s.last.Retries[classify.Transient],
@@ -59,6 +62,10 @@ func (s *sampler) sample() {
 		Highest:    max(now.Level, s.last.Level),
 		Last:       now.Level,
 		Samples:    1,
-	})
+	}
+	if l := now.Limiter; l != nil && l.Enabled {
+		slot.FillRate, slot.MeasuredRate = l.FillRate, l.MeasuredRate
+	}
+	s.series.add(s.last.Elapsed, now.Elapsed, slot)
 	s.last = now
 }

@@ -13,8 +13,13 @@ const (
 type Slot struct {
 	Succeeded, Stopped    uint64 // calls that ended
 	Transient, Throttling uint64 // retries granted, by class
+	Offered               uint64 // calls begun
+	Sent, Throttled       uint64 // attempts sent, and those that were throttled
 	Lowest, Highest, Last int    // quota level
-	Samples               int    // how often the level was read; 0 if the slot was skipped
+	// FillRate and MeasuredRate are the send limiter's at the slot's last sample,
+	// per second; 0 while it limits nothing.
+	FillRate, MeasuredRate float64
+	Samples                int // how often levels and rates were read; 0 if the slot was skipped
 }
 
 // join adds what the later slot b saw.
@@ -23,6 +28,12 @@ func (a *Slot) join(b Slot) {
 	a.Stopped += b.Stopped
 	a.Transient += b.Transient
 	a.Throttling += b.Throttling
+	a.Offered += b.Offered
+	a.Sent += b.Sent
+	a.Throttled += b.Throttled
+	if b.Samples > 0 {
+		a.FillRate, a.MeasuredRate = b.FillRate, b.MeasuredRate
+	}
 	switch {
 	case b.Samples == 0:
 	case a.Samples == 0:
@@ -65,11 +76,17 @@ func (s *Series) add(since, elapsed time.Duration, slot Slot) {
 
 // take moves one part in n of the counts out of s.
 func (s *Slot) take(n uint64) Slot {
-	part := Slot{Succeeded: s.Succeeded / n, Stopped: s.Stopped / n, Transient: s.Transient / n, Throttling: s.Throttling / n}
+	part := Slot{
+		Succeeded: s.Succeeded / n, Stopped: s.Stopped / n, Transient: s.Transient / n, Throttling: s.Throttling / n,
+		Offered: s.Offered / n, Sent: s.Sent / n, Throttled: s.Throttled / n,
+	}
 	s.Succeeded -= part.Succeeded
 	s.Stopped -= part.Stopped
 	s.Transient -= part.Transient
 	s.Throttling -= part.Throttling
+	s.Offered -= part.Offered
+	s.Sent -= part.Sent
+	s.Throttled -= part.Throttled
 	return part
 }
 

@@ -46,7 +46,9 @@ func TestSeriesIsBoundedAndLosesNothing(t *testing.T) {
 	for now := time.Duration(0); now < 10*time.Minute; now += time.Duration(random.IntN(30)+1) * time.Millisecond {
 		slot := Slot{
 			Succeeded: random.Uint64N(50), Stopped: random.Uint64N(5), Transient: random.Uint64N(9), Throttling: random.Uint64N(3),
+			Offered: random.Uint64N(70), Sent: random.Uint64N(70), Throttled: random.Uint64N(20),
 			Lowest: random.IntN(10), Highest: 10 + random.IntN(10), Last: 10, Samples: 1,
+			FillRate: random.Float64(), MeasuredRate: random.Float64(),
 		}
 		want.join(slot)
 		s.add(last, now, slot)

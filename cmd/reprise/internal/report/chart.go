@@ -29,6 +29,9 @@ var (
 	throttlingColor = color.NRGBA{R: 0xe8, G: 0xa3, B: 0x3d, A: 0xff}
 	quotaColor      = color.NRGBA{R: 0x46, G: 0x3c, B: 0x8f, A: 0xff}
 	quotaFill       = color.NRGBA{R: 0xb9, G: 0xb3, B: 0xdf, A: 0xff}
+	sentColor       = color.NRGBA{R: 0xb5, G: 0xcd, B: 0xe8, A: 0xff}
+	measuredColor   = color.NRGBA{R: 0x1f, G: 0x7a, B: 0x62, A: 0xff}
+	fillRateColor   = color.NRGBA{R: 0x46, G: 0x3c, B: 0x8f, A: 0xff}
 )
 
 // size is how large a chart is drawn: pixels on the page it is made for, where

@@ -3,6 +3,7 @@ package report
 import (
 	"html/template"
 	"image/color"
+	"slices"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -16,6 +17,12 @@ type chart struct {
 	Title, Text  string
 	Legend       []key
 	Wide, Narrow template.HTML
+}
+
+// drawing is a chart that is yet to be drawn.
+type drawing struct {
+	chart
+	draw func(size) *plot.Plot
 }
 
 // key explains a colour.
@@ -40,10 +47,7 @@ func charts(res record.Result) ([]chart, error) {
 		return nil, nil
 	}
 	v := view{res: res, end: end, bands: bands(res, end)}
-	list := []struct {
-		chart
-		draw func(size) *plot.Plot
-	}{
+	list := []drawing{
 		{chart{
 			Title: "Throughput", Text: "Calls that ended, per second.",
 			Legend: []key{newKey("succeeded", okColor), newKey("failed", failedColor)},
@@ -53,11 +57,11 @@ func charts(res record.Result) ([]chart, error) {
 			Legend: []key{newKey("transient", transientColor), newKey("throttling", throttlingColor)},
 		}, v.retries},
 	}
+	if traffic, ok := v.trafficChart(); ok {
+		list = slices.Insert(list, 1, traffic)
+	}
 	if res.Quota.Enabled {
-		list = append(list, struct {
-			chart
-			draw func(size) *plot.Plot
-		}{chart{
+		list = append(list, drawing{chart{
 			Title: "Retry quota", Text: "Tokens in the quota; the band spans each moment.",
 			Legend: []key{newKey("level", quotaColor), newKey("lowest to highest", quotaFill)},
 		}, v.quota})
@@ -118,21 +122,24 @@ func (v view) retries(s size) *plot.Plot {
 // stacked draws two counts per second, the second on top of the first.
 func (v view) stacked(s size, lower func(record.Slot) uint64, lowerFill color.Color, upper func(record.Slot) uint64, upperFill color.Color) *plot.Plot {
 	columns, length := v.columns(s.columns)
-	lows, sums := make([]float64, len(columns)), make([]float64, len(columns))
-	top := 1.0
-	for i, c := range columns {
-		// The last column is seldom whole: its rate is by the part there is.
-		seconds := min(length.Seconds(), v.end-float64(i)*length.Seconds())
-		lows[i] = float64(lower(c)) / seconds
-		sums[i] = float64(lower(c)+upper(c)) / seconds
-		top = max(top, sums[i])
-	}
-	p := newPlot(s, v.end, headroom(top), v.bands)
+	lows := v.perSecond(columns, length, lower)
+	sums := v.perSecond(columns, length, func(c record.Slot) uint64 { return lower(c) + upper(c) })
+	p := newPlot(s, v.end, headroom(max(1, slices.Max(sums))), v.bands)
 	xs, low := steps(lows, length.Seconds(), v.end)
 	_, sum := steps(sums, length.Seconds(), v.end)
 	p.Add(area(xs, make([]float64, len(xs)), low, lowerFill), area(xs, low, sum, upperFill))
 	label(p, s, v.bands)
 	return p
+}
+
+// perSecond turns a count of the columns into rates.
+func (v view) perSecond(columns []record.Slot, length time.Duration, of func(record.Slot) uint64) []float64 {
+	rates := make([]float64, len(columns))
+	for i, c := range columns {
+		// The last column is seldom whole: its rate is by the part there is.
+		rates[i] = float64(of(c)) / min(length.Seconds(), v.end-float64(i)*length.Seconds())
+	}
+	return rates
 }
 
 func (v view) quota(s size) *plot.Plot {

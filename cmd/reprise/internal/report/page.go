@@ -52,6 +52,9 @@ func headline(res record.Result) []row {
 		{"retries", count(res.Retries.Total), ""},
 		{"added, p99", duration(res.Added.P99), ""},
 	}
+	if res.Capacity != nil {
+		rows = append(rows, row{"capacity used", percent(res.Capacity.ShareUsed), ""})
+	}
 	if res.Quota.Enabled {
 		rows = append(rows, row{"lowest quota", count(uint64(max(res.Quota.Lowest, 0))), ""})
 	}

@@ -50,6 +50,7 @@ func sample() record.Result {
 			{Name: "recovery", StartMS: 500, EndMS: 700, Calls: 400, Successes: 200, SuccessRate: 0.5, Attempts: 420, PerCall: 1.05, LowestQuota: 4},
 			{Name: "after", StartMS: 700, EndMS: 1000, Calls: 600, Successes: 600, SuccessRate: 1, Attempts: 610, PerCall: 1.017, LowestQuota: 60},
 		},
+		Throttled:   5433,
 		Server:      &record.Server{Hits: 1300000, Faults: map[string]uint64{"ok": 1, "500": 2}},
 		PhaseStarts: map[faulty.Phase]time.Duration{},
 	}
@@ -63,6 +64,25 @@ func sample() record.Result {
 			Succeeded: uint64(20 - i%3), Stopped: uint64(i % 3), Transient: uint64(i % 5), Throttling: uint64(i % 2),
 			Lowest: 480, Highest: 500, Last: 490, Samples: i % 7, // now and then the sampler was late
 		})
+	}
+	return res
+}
+
+// limited is sample in adaptive mode against a server with a capacity.
+func limited() record.Result {
+	res := sample()
+	res.Setup.Mode, res.Setup.CoalesceMS, res.Setup.CapacityPerSec, res.Setup.LatencyMS = "adaptive", 100, 1500, 20
+	res.Capacity = &record.Capacity{PerSecond: 1500, Burst: 1500, Answered: 1294567, Throttled: 5433, ShareUsed: 0.912}
+	res.Limiter = &record.Limiter{
+		Enabled: true, FillRate: 1432.4, MeasuredRate: 1399, Capacity: 1432.4, Level: 0.5, Waiting: 3, SinceThrottleMS: new(412.0),
+		CallsEndedWaiting: 17, CallsNeverSent: 12, AdmissionWait: record.Latency{P50: 0.02, P99: 812, P999: 1900, Max: 2990},
+	}
+	for i := range res.Course.Slots {
+		slot := &res.Course.Slots[i]
+		slot.Offered, slot.Sent, slot.Throttled = uint64(20+i%3), uint64(14+i%4), uint64(i%11/10)
+		if i > 20 && slot.Samples > 0 {
+			slot.FillRate, slot.MeasuredRate = 1000+float64(i), 1300
+		}
 	}
 	return res
 }
@@ -81,9 +101,11 @@ func golden(t *testing.T, name, got string) {
 func TestTable(t *testing.T) {
 	plain := Table(sample(), false)
 	golden(t, "table.txt", plain)
+	adaptive := Table(limited(), false)
+	golden(t, "table_adaptive.txt", adaptive)
 	assert.NotContains(t, plain, "\x1b", "no escape sequences when piped")
 	assert.Contains(t, Table(sample(), true), "\x1b[1m")
-	for line := range strings.Lines(plain) {
+	for line := range strings.Lines(plain + adaptive) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSpace(line)), 80, line)
 	}
 
@@ -94,11 +116,15 @@ func TestTable(t *testing.T) {
 	legacy := sample()
 	legacy.Quota.Enabled = false
 	assert.Contains(t, Table(legacy, false), "legacy mode retries without one")
+
+	calm := limited()
+	calm.Limiter = &record.Limiter{}
+	assert.Contains(t, Table(calm, false), "nothing was throttled, so nothing was held back")
 }
 
 // The keys of the JSON are promised: see README.md.
 func TestJSONKeys(t *testing.T) {
-	text, err := JSON(sample())
+	text, err := JSON(limited())
 	require.NoError(t, err)
 	var decoded map[string]any
 	require.NoError(t, json.Unmarshal(text, &decoded))
@@ -108,7 +134,7 @@ func TestJSONKeys(t *testing.T) {
 
 	doc, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	for _, key := range keys {
+	for _, key := range append(keys, "limiter", "capacity") {
 		last := key[strings.LastIndexAny(key, ".]")+1:]
 		assert.Contains(t, string(doc), "`"+last+"`", "README.md describes %s", key)
 	}
@@ -137,6 +163,9 @@ func paths(prefix string, value any) (out []string) {
 func TestPageIsSelfContainedAndWellFormed(t *testing.T) {
 	for name, change := range map[string]func(*record.Result){
 		"whole":       func(*record.Result) {},
+		"adaptive":    func(r *record.Result) { *r = limited() },
+		"capacity":    func(r *record.Result) { *r = limited(); r.Limiter = nil },
+		"calm":        func(r *record.Result) { r.Limiter = new(record.Limiter) },
 		"interrupted": func(r *record.Result) { r.Interrupted = true },
 		"no quota":    func(r *record.Result) { r.Quota = record.Quota{} },
 		"no calls":    func(r *record.Result) { *r = record.Result{Schema: record.Schema} },
@@ -157,8 +186,15 @@ func TestPageIsSelfContainedAndWellFormed(t *testing.T) {
 			if name == "whole" {
 				assert.Equal(t, 6, strings.Count(text, "<svg "), "three charts, each for a wide page and for a phone")
 				assert.Contains(t, text, "outage</text>")
-				assert.Less(t, len(text), 300<<10)
+				assert.NotContains(t, text, "Send rate")
 			}
+			if name == "adaptive" {
+				assert.Equal(t, 8, strings.Count(text, "<svg "), "and a chart of what was sent")
+				for _, want := range []string{"Send rate", "offered", "fill rate", "1,432"} {
+					assert.Contains(t, text, want)
+				}
+			}
+			assert.Less(t, len(text), 300<<10)
 		})
 	}
 }

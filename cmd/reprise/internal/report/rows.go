@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +21,14 @@ type group struct {
 
 // groups lays the result out for a reader.
 func groups(res record.Result) []group {
-	return []group{callRows(res), retryRows(res), latencyRows(res), quotaRows(res), allocRows(res)}
+	list := []group{callRows(res), retryRows(res), latencyRows(res)}
+	if res.Capacity != nil {
+		list = append(list, capacityRows(*res.Capacity))
+	}
+	if res.Limiter != nil {
+		list = append(list, limiterRows(*res.Limiter))
+	}
+	return append(list, quotaRows(res), allocRows(res))
 }
 
 func callRows(res record.Result) group {
@@ -41,7 +49,7 @@ var reasonNotes = map[string]string{
 	"non_retryable":  "failures that are not worth a retry",
 	"max_attempts":   "attempts used up",
 	"quota":          "the quota refused the retry",
-	"deadline":       "no time left for the retry",
+	"deadline":       "no time left for a wait or a retry",
 	"cancelled":      "the run was interrupted",
 	"not_replayable": "the request could not be sent again",
 }
@@ -55,6 +63,9 @@ func retryRows(res record.Result) group {
 	}
 	if !res.Setup.Embedded {
 		rows[2].Note = ""
+	}
+	if res.Throttled > 0 {
+		rows = slices.Insert(rows, 1, row{"  throttled", count(res.Throttled), percent(float64(res.Throttled)/float64(res.Attempts)) + " of them"})
 	}
 	if res.Retries.Unsent > 0 {
 		rows = append(rows, row{"  never sent", count(res.Retries.Unsent), "given up while waiting; tokens given back"})
@@ -138,6 +149,15 @@ func setup(res record.Result) string {
 	}
 	if s.DeadlineMS > 0 {
 		parts = append(parts, duration(s.DeadlineMS)+" deadline")
+	}
+	if s.CoalesceMS > 0 {
+		parts = append(parts, "throttles within "+duration(s.CoalesceMS)+" cut once")
+	}
+	if s.CapacityPerSec > 0 {
+		target += fmt.Sprintf(" with a capacity of %g/s", s.CapacityPerSec)
+	}
+	if s.LatencyMS > 0 {
+		target += ", " + duration(s.LatencyMS) + " away"
 	}
 	return target + ": " + strings.Join(parts, ", ")
 }
