@@ -33,16 +33,23 @@ func (c clockwork) Snapshot() record.Snapshot {
 	return s
 }
 
-// locked is a buffer for several goroutines.
+// locked is a buffer for several goroutines. The buffer is not embedded: it would
+// lend its methods without the lock.
 type locked struct {
-	sync.Mutex
-	bytes.Buffer
+	mu  sync.Mutex
+	buf bytes.Buffer
 }
 
 func (l *locked) Write(p []byte) (int, error) {
-	l.Lock()
-	defer l.Unlock()
-	return l.Buffer.Write(p)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *locked) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
 }
 
 func TestLines(t *testing.T) {
