@@ -11,8 +11,9 @@ import (
 // sent, and what a retry has taken no longer comes back on [Call.Abandon].
 // Otherwise nothing is taken, the attempt must not be sent, and the answer is how
 // long to wait before asking again. Only adaptive mode makes anyone wait (R2.1,
-// R8.1). Lock-free, allocates nothing; reads the clock in adaptive mode, once
-// something was throttled.
+// R8.1). Of a call that has ended the answer means nothing: only a Decision says
+// whether to go on. Lock-free, allocates nothing; reads the clock in adaptive
+// mode, once something was throttled.
 func (c *Call) Admit() time.Duration {
 	if c.flags&limited == 0 || !c.engine.limiter.Enabled() {
 		c.flags &^= granted
@@ -22,7 +23,7 @@ func (c *Call) Admit() time.Duration {
 }
 
 // AdmitAt is [Call.Admit] at the time now, which matters only in adaptive mode.
-// Reads no clock.
+// Lock-free, allocates nothing, reads no clock.
 func (c *Call) AdmitAt(now time.Time) time.Duration {
 	if c.flags&limited == 0 {
 		c.flags &^= granted

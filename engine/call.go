@@ -12,10 +12,10 @@ import (
 // stack that one goroutine uses at a time. [Engine.Begin] makes it; the zero
 // Call has ended and cannot retry. It must not be copied.
 //
-// After Begin, [Call.Admit] and send. Then either [Call.Succeed], which ends the call, or
-// [Call.Fail], which says whether the call goes on: if the [Decision]'s Reason
-// is ReasonRetry, wait its Delay, call [Call.Admit] and send again; any other
-// Reason has ended the call. [Call.Abandon] ends it at any time. A call that
+// After Begin, [Call.Admit] and send. Then either [Call.Succeed], which ends the
+// call, or [Call.Fail], which says whether the call goes on: if the [Decision]'s
+// Reason is ReasonRetry, wait its Delay, call [Call.Admit] and send again; any
+// other Reason has ended the call. [Call.Abandon] ends it at any time. A call that
 // has ended ignores whatever follows, so no token is given back twice.
 // [Call.AdmitWait] and [Call.FailWait] do the waiting too.
 type Call struct {
@@ -48,7 +48,8 @@ func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
 // Attempts returns the number of the attempt that is under way, or granted
-// next, or was the last, from 1; 0 if the limiter let none be sent.
+// next, or was the last, from 1; 0 if the limiter let none be sent, and for the
+// zero Call. Wait-free.
 func (c *Call) Attempts() int { return int(c.attempt) }
 
 // Succeed ends the call with success. A first attempt gives the quota one

@@ -1,20 +1,22 @@
 // Package engine decides whether, when and at what cost a failed call is sent
 // again, as AWS's "Retry Behavior 2.1" says, and nothing else: it classifies
 // through classify, keeps the retry quota in an atomicbucket, draws delays from
-// fastbackoff, and is the only part that sleeps.
+// fastbackoff, and is the only part that sleeps. Numbers such as R4.2 are clauses
+// of RETRY.md, in the root of the repository.
 //
 // # Three ways in
 //
 //   - [Do] and [Run] make the call, wait and retry.
-//   - [Call] with [Call.FailWait] is the loop for whoever must look at each
-//     attempt, such as an http.RoundTripper.
+//   - [Call] with [Call.AdmitWait] and [Call.FailWait] is the loop for whoever
+//     must look at each attempt, such as an http.RoundTripper.
 //   - [Call] with [Call.Fail] is the decision alone, without a wait, a context
 //     or a goroutine, for event loops and simulations.
 //
 // # The call as a state machine
 //
 //	            Begin
-//	              │
+//	              │ Admit (only adaptive mode may make it wait, or, where the
+//	              │       wait does not fit, end it)         [deadline]
 //	              ▼   Succeed               +1 token (first attempt), or what
 //	┌────────▶ sending ───────────▶ ended     the retry took      [success]
 //	│             │
@@ -37,8 +39,8 @@
 //
 // # Promises
 //
-//   - A success at the first attempt reads one shared word, writes none, reads
-//     no clock and allocates nothing while the quota is full.
+//   - Out of adaptive mode a success at the first attempt reads one shared word,
+//     writes none, reads no clock and allocates nothing while the quota is full.
 //   - A decision allocates nothing, a refusal neither; a refusal takes nothing.
 //   - Each token that a retry takes ends in exactly one of given back (it
 //     succeeded, or was never sent) or spent (R6, R6.3, R6.4), also on panic,
@@ -50,7 +52,9 @@
 //
 // The page is silent on these, so they are documented as ours: the refund of a
 // retry that was never sent (R6.3), the deadline rule, the reasons
-// [ReasonNotReplayable] and [ReasonDeadline], [WithPacing], [Engine.Derive].
+// [ReasonNotReplayable] and [ReasonDeadline], [WithPacing],
+// [WithThrottleCoalescing], [Engine.Derive], [Engine.Reconfigure], and all of
+// [Legacy] (R1.4).
 //
 // # Not promised
 //

@@ -27,8 +27,12 @@ const (
 // failed attempt is sent again. It is safe for use by many goroutines, holds no
 // lock, and is immutable but for its counters, quota and limiter, and for
 // [Engine.Reconfigure]. Make one with [New] and keep it as long as the client:
-// quota and limiter are what it has learned. A
-// nil or zero Engine panics in [Engine.Begin], before anything was sent.
+// quota and limiter are what it has learned.
+//
+// The methods that return a part of what it was told, Mode to Classifier, are
+// wait-free, allocate nothing and read no clock. A nil or zero Engine panics in
+// [Engine.Begin], before anything was sent, and in those and [Engine.Stats] too;
+// Derive and Reconfigure of one are an error.
 type Engine struct {
 	// policy is what the engine was told.
 	//
@@ -111,7 +115,7 @@ func New(opts ...Option) (*Engine, error) {
 // Options that change what is shared (WithMode, WithQuota, WithTokens) are an
 // error. A later [Engine.Reconfigure] of one of the two leaves the other as it
 // is, but for the capacity: if that falls below what a derived engine's retries
-// cost, they are refused.
+// cost, they are refused. Reads no clock.
 func (e *Engine) Derive(opts ...Option) (*Engine, error) {
 	if e == nil || e.begin == 0 {
 		return nil, errors.New("reprise/engine: Derive on a nil or zero *Engine: make one with New")
@@ -191,7 +195,7 @@ func (e *Engine) Begin() Call {
 
 // BeginLongPoll starts a call of a long-polling operation: if the quota refuses
 // its retry, the normal backoff is waited before the error is returned (R7).
-// Otherwise it is [Engine.Begin].
+// Otherwise it is [Engine.Begin], panic and all.
 func (e *Engine) BeginLongPoll() Call {
 	if e == nil || e.begin == 0 {
 		panicNoEngine()

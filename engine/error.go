@@ -108,9 +108,10 @@ func (e *Error) Timeout() bool {
 	return errors.As(e.Err, &t) && t.Timeout() || errors.As(e.Cause, &t) && t.Timeout()
 }
 
-// Wrap returns the error to hand to the caller of a call that [Call.FailWait]
-// ended with d: err itself if the first attempt was not retryable, else an
-// [*Error] about it. class is the class the failure had.
+// Wrap returns the error to hand to the caller of a call that [Call.FailWait],
+// or, with a nil err, [Call.AdmitWait] ended with d: err itself if the first
+// attempt was not retryable, else an [*Error] about it. class is the class the
+// failure had. Lock-free, allocates the error, reads no clock.
 func (c *Call) Wrap(ctx context.Context, err error, class classify.Class, d Decision) error {
 	if d.Reason == ReasonNonRetryable && c.attempt <= 1 {
 		return err

@@ -85,3 +85,31 @@ func ExampleObserver() {
 	// attempt 2 transient costs 14
 	// stopped: max_attempts
 }
+
+// A gateway asks before it passes a request on: what the limiter does not admit
+// within the caller's deadline is answered 429 with the wait.
+func ExampleCall_AdmitWait() {
+	e, _ := engine.New(engine.WithMode(engine.Adaptive))
+	first := e.Begin()
+	first.Admit()
+	first.Fail(engine.Outcome{Class: classify.Throttling}) // so the limiter cuts in
+
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	c := e.Begin()
+	if d := c.AdmitWait(ctx); d.Reason != engine.ReasonRetry {
+		fmt.Println(d.Reason, "- 429, with a Retry-After:", d.Delay > 100*time.Millisecond)
+	}
+	// Output: deadline - 429, with a Retry-After: true
+}
+
+// An operator's change reaches calls that are under way; no token is lost.
+func ExampleEngine_Reconfigure() {
+	e, _ := engine.New(engine.WithTokens(300))
+	err := e.Reconfigure(engine.WithMaxAttempts(5), engine.WithQuota(engine.Quota{Capacity: 1000}))
+	fmt.Println(err, e.MaxAttempts(), "attempts,", e.Stats().QuotaLevel, "of", e.Quota().Capacity, "tokens")
+	fmt.Println(e.Reconfigure(engine.WithMode(engine.Legacy)))
+	// Output:
+	// <nil> 5 attempts, 300 of 1000 tokens
+	// reprise/engine: WithMode cannot be changed while calls are under way: set it in New
+}

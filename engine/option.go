@@ -49,8 +49,8 @@ func WithService(id string) Option {
 }
 
 // WithMaxAttempts sets the most attempts of a call, the first included: 1
-// switches retries off. Zero and below are an error (R1.3). Default: 3, for
-// DynamoDB 4.
+// switches retries off. Zero and below, and more than 2147483647, are an error
+// (R1.3). Default: 3, for DynamoDB 4 (R1.1), in legacy mode 5 (R1.4).
 func WithMaxAttempts(n int) Option {
 	return func(c *config) error {
 		if n < 1 || int64(n) > math.MaxInt32 {
@@ -61,8 +61,10 @@ func WithMaxAttempts(n int) Option {
 	}
 }
 
-// WithQuota sets the retry quota's capacity and costs (R6); a field that is
-// zero keeps its default. Default: [DefaultQuota].
+// WithQuota sets the retry quota's capacity and costs, in tokens (R6); a field
+// that is zero keeps its default, one out of [Quota]'s range is an error.
+// Without effect in legacy mode, where retries are free (R1.4). Default:
+// [DefaultQuota].
 func WithQuota(q Quota) Option {
 	return func(c *config) error {
 		if err := c.onlyIn("WithQuota", inNew, inReconfigure); err != nil {
@@ -96,7 +98,8 @@ func WithTokens(n int) Option {
 
 // WithSchedule sets the bases and the cap of the delays (R4); a field that is
 // zero keeps its default, a negative one is an error. Default:
-// [fastbackoff.Default], for DynamoDB [fastbackoff.DynamoDB].
+// [fastbackoff.Default], for DynamoDB [fastbackoff.DynamoDB], in legacy mode
+// 1 s for either class, at most 20 s (R1.4).
 func WithSchedule(s fastbackoff.Schedule) Option {
 	return func(c *config) error {
 		if s.Transient < 0 || s.Throttling < 0 || s.Max < 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/fastbackoff"
 )
 
 // busyServer answers 503 to the first n requests.
@@ -140,11 +141,23 @@ func ExampleResponseError() {
 	// Output: true true 503
 }
 
+// clock prints the waits instead of waiting.
+type clock struct{}
+
+func (clock) Now() time.Time { return time.Now() }
+
+func (clock) Sleep(_ context.Context, d time.Duration, _ <-chan struct{}) { fmt.Println("waits", d) }
+
+// A poller asks again at once, so a refused retry has to slow it down.
 func ExampleLongPoll() {
-	server := busyServer(0)
+	server := busyServer(100)
 	defer server.Close()
 
-	e, err := engine.New()
+	e, err := engine.New(
+		engine.WithTokens(0), // an outage has emptied the quota
+		engine.WithSource(fastbackoff.Fixed(0.5)),
+		engine.WithClock(clock{}),
+	)
 	if err != nil {
 		panic(err)
 	}
@@ -159,5 +172,7 @@ func ExampleLongPoll() {
 	}
 	defer resp.Body.Close()
 	fmt.Println(resp.Status)
-	// Output: 200 OK
+	// Output:
+	// waits 25ms
+	// 503 Service Unavailable
 }
