@@ -121,6 +121,18 @@ func TestSpreadIsWhatTheEngineDoes(t *testing.T) {
 	}
 }
 
+// What R3.10 makes of the five codes depends on a clock that is not asked for.
+func TestClockSkewIsMentioned(t *testing.T) {
+	for code, want := range map[string]bool{"RequestTimeTooSkewed": true, "ns#AuthFailure": true, "ValidationException": false, "SlowDown": false} {
+		text := explain(t, Question{Status: new(403), Code: code}).Text()
+		assert.Equal(t, want, strings.Contains(text, "R3.10"), text)
+	}
+}
+
+func TestCodesDoNotSteerTheTerminal(t *testing.T) {
+	assert.NotContains(t, explain(t, Question{Code: "Slow\x1b[31mDown\n"}).Text(), "\x1b")
+}
+
 func TestErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		q    Question
@@ -142,8 +154,8 @@ func TestErrors(t *testing.T) {
 		"twice":         {Question{Status: new(500), Headers: []string{"x-amz-retry-after:5", "X-Amz-Retry-After:6"}}, "--header x-amz-retry-after is there twice"},
 		"unknown error": {Question{Error: "oops"}, `unknown error "oops": want timeout, attempt_timeout,`},
 		"mode":          {Question{Status: new(500), Mode: "turbo"}, `unknown mode "turbo": want standard, adaptive or legacy`},
-		"service":       {Question{Status: new(500), Service: "dynamo"}, `unknown service "dynamo": want an AWS service id`},
-		"attempts":      {Question{Status: new(500), MaxAttempts: new(0)}, "--max-attempts is 0: want 1 (no retries) or more, the first attempt included"},
+		"service":       {Question{Status: new(500), Service: "dynamo"}, `unknown service "dynamo": want dynamodb or dynamodbstreams`},
+		"attempts":      {Question{Status: new(500), MaxAttempts: new(0)}, "--max-attempts is 0: want 1 to 2147483647, the first attempt included"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Explain(test.q)

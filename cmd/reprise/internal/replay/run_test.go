@@ -102,7 +102,7 @@ func TestRunFaults(t *testing.T) {
 		"after the end":   {one(`{"tokens":0}`, `{"steps":[{"status":500},{"status":200}]}`), `case 1 "n", call 1, step 2: a step after the end of its call: the engine ends it with step 1 (quota)`},
 		"engine's option": {one(`{"capacity":10}`, `{"steps":[{"status":200}]}`), `case 1 "n": engine: reprise/engine: Quota.TransientCost is 14: want 1 to the capacity, 10 tokens`},
 		"mode":            {one(`{"mode":"Standard"}`, `{"steps":[{"status":200}]}`), `engine: unknown mode "Standard": want standard, adaptive or legacy`},
-		"service":         {one(`{"service":"dynamo"}`, `{"steps":[{"status":200}]}`), `engine: unknown service "dynamo": want an AWS service id`},
+		"service":         {one(`{"service":"dynamo"}`, `{"steps":[{"status":200}]}`), `engine: unknown service "dynamo": want dynamodb or dynamodbstreams`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, faults, totals := replayed(t, test.document, News)

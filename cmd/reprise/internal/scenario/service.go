@@ -2,29 +2,51 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// services are AWS service ids as the engine compares them: in lower case,
-// without blanks and dashes. The engine takes any id; a file or a command line
-// with a typing mistake in it would get the general settings without a word.
-var services = strings.Fields(`
-	acm apigateway apigatewaymanagementapi appconfig appconfigdata appsync athena autoscaling
-	backup batch bedrock bedrockruntime cloudformation cloudfront cloudtrail cloudwatch
-	cloudwatchlogs codebuild cognitoidentity cognitoidentityprovider configservice costexplorer
-	dax dynamodb dynamodbstreams ec2 ecr ecs efs eks elasticache elasticloadbalancing
-	elasticloadbalancingv2 emr eventbridge firehose glacier glue iam iot iotdataplane kafka kinesis
-	kinesisanalytics kms lambda neptune opensearch organizations pinpoint pipes rds rdsdata redshift
-	redshiftdata route53 s3 s3control sagemaker sagemakerruntime scheduler secretsmanager
-	servicediscovery ses sesv2 sfn sns sqs ssm sso ssooidc sts swf textract timestreamquery
-	timestreamwrite transcribe translate wafv2 xray`)
+// presets are the AWS service ids that have settings of their own, as the engine
+// compares them: in lower case, without blanks and dashes.
+var presets = [...]string{"dynamodb", "dynamodbstreams"}
 
-// CheckService returns an error if id is not the id of an AWS service.
+// CheckService returns an error if id cannot be the id of an AWS service, or if
+// it is so near to one with settings of its own that it must be a typing mistake:
+// the engine takes any id, and would use the general settings without a word.
 func CheckService(id string) error {
 	plain := strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(id))
-	if slices.Contains(services, plain) {
-		return nil
+	if plain == "" || strings.Trim(plain, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return fmt.Errorf("service %q: want an AWS service id such as dynamodb, of letters, digits, blanks and dashes", Shorten(id))
 	}
-	return fmt.Errorf("unknown service %q: want an AWS service id; dynamodb and dynamodbstreams have settings of their own, all others the general ones", Shorten(id))
+	for _, preset := range presets {
+		if plain == preset {
+			return nil
+		}
+	}
+	for _, preset := range presets {
+		if strings.Contains(plain, "dynamo") || distance(plain, preset) <= 2 {
+			return fmt.Errorf("unknown service %q: want dynamodb or dynamodbstreams, which have settings of their own, or the id of another AWS service", Shorten(id))
+		}
+	}
+	return nil
+}
+
+// distance counts the letters to change, insert or drop between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
