@@ -1,8 +1,6 @@
 package explain
 
 import (
-	"fmt"
-
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/settings"
@@ -44,8 +42,8 @@ func (q *Question) overruled() (settings.Settings, error) {
 		s.Mode = overrule(s.Mode, mode, "--mode")
 	}
 	if q.MaxAttempts != nil {
-		if *q.MaxAttempts < 1 {
-			return s, fmt.Errorf("--max-attempts is %d: want 1 (no retries) or more, the first attempt included", *q.MaxAttempts)
+		if err := scenario.CheckAttempts(*q.MaxAttempts); err != nil {
+			return s, err
 		}
 		s.MaxAttempts = overrule(s.MaxAttempts, *q.MaxAttempts, "--max-attempts")
 	}

@@ -9,7 +9,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // Text is the answer for people: the settings and their engine, if they were
@@ -50,6 +52,9 @@ func (m *Meaning) text() string {
 		row("retried", "no: 1 attempt is all there is", "R1.1")
 	default:
 		row("retried", fmt.Sprintf("up to %s: %d attempts, the first included", plural(m.MaxAttempts-1, "time"), m.MaxAttempts), attemptsClause(m.Mode))
+	}
+	if !m.Retryable && classify.SkewRetry(m.Code, 0, time.Hour, true) {
+		row("", "transient to a caller who keeps a clock skew and finds it more than 4 minutes off", "R3.10")
 	}
 	if m.Retryable && m.NeverSent {
 		row("resend", "safe whatever the method: the request never reached the server", "")
@@ -153,7 +158,7 @@ func (m *Meaning) title() string {
 		what = append(what, fmt.Sprintf("status %d", m.Status))
 	}
 	if m.Code != "" {
-		what = append(what, "code "+m.Code)
+		what = append(what, "code "+scenario.Printable(m.Code))
 	}
 	if m.Error != "" {
 		what = append(what, "error "+m.Error)

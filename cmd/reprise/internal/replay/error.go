@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"strings"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // FileError is what is wrong with a file, and where. Parts that are not known,
@@ -31,7 +33,7 @@ func (e *FileError) Error() string {
 		b.WriteString(at + ": ")
 	}
 	b.WriteString(e.Problem)
-	return b.String()
+	return scenario.Printable(b.String())
 }
 
 // where names a step: case 3 "name", call 1, step 2.

@@ -55,6 +55,8 @@ type parser struct {
 	at     *Case // the case being read, if any
 	steps  int   // of that case
 	begin  int64 // offset of that case
+
+	encoding string // what is wrong with the file's first bytes, if they tell
 }
 
 // boundError is a file that asks for too much memory.
@@ -70,7 +72,23 @@ func (p *parser) Read(b []byte) (int, error) {
 	if p.at != nil && p.source.read-p.begin > p.most.caseBytes {
 		return 0, boundError(fmt.Sprintf("a case of more than %d MiB: split it", p.most.caseBytes>>20))
 	}
-	return p.source.Read(b)
+	begun := p.source.read > 0
+	n, err := p.source.Read(b)
+	if !begun {
+		p.encoding = encodingFault(b[:n])
+	}
+	return n, err
+}
+
+// encodingFault names the marks that Windows programs begin a text with.
+func encodingFault(begin []byte) string {
+	switch {
+	case bytes.HasPrefix(begin, []byte("\xef\xbb\xbf")):
+		return "the file begins with a byte order mark: want UTF-8 without one"
+	case bytes.HasPrefix(begin, []byte("\xff\xfe")), bytes.HasPrefix(begin, []byte("\xfe\xff")):
+		return "the file is UTF-16: want UTF-8"
+	}
+	return ""
 }
 
 // document reads the whole file. The keys may come in any order, and a file that

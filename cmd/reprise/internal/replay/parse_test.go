@@ -91,6 +91,8 @@ func TestParseErrors(t *testing.T) {
 		"trailing text":   {step(`{"status":200}`) + "\nx", `f.json:3:1: data after the end of the document`},
 		"cut":             {`{"format":"reprise-replay/1","cases":[{"name":"n",`, `the file ends in the middle of its document`},
 		"syntax":          {step(`{"status" 200}`), `f.json:2:11: case 1 "n", call 1, step 1: invalid character '2' after object name (expecting ':')`},
+		"byte order mark": {"\ufeff" + step(`{"status":200}`), "f.json:1:1: the file begins with a byte order mark: want UTF-8 without one"},
+		"UTF-16":          {"\xff\xfe{\x00", "f.json:1:1: the file is UTF-16: want UTF-8"},
 		"not UTF-8":       {step("{\"code\":\"\xff\"}"), `f.json:2:10: case 1 "n", call 1, step 1: invalid UTF-8`},
 
 		"case not an object": {`{"cases":[5]}`, `f.json:1:11: case 1: an element of "cases": want an object, got a number`},

@@ -32,7 +32,9 @@ func (p *parser) fileError(err error) *FileError {
 		e.Line, e.Column = p.source.place(wrong.ByteOffset)
 		e.Call, e.Step = stepOf(wrong.JSONPointer)
 		e.Problem = wrong.Err.Error()
-		if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
+		if wrong.ByteOffset == 0 && p.encoding != "" {
+			e.Problem = p.encoding
+		} else if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
 			e.Problem = fmt.Sprintf("key %q is there twice", scenario.Shorten(wrong.JSONPointer.LastToken()))
 		} else if errors.Is(wrong.Err, io.ErrUnexpectedEOF) {
 			e.Problem = "the file ends in the middle of its document"
