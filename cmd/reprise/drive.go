@@ -71,7 +71,7 @@ func (driveCommand) Help() string {
 
 Kinds of faults: 500; 503 (HTML body); throttle (400 with DynamoDB's throughput exception); retry-after (500 or 503 with x-amz-retry-after); reset (of the connection); cut (the body ends early); slow.
 
-Ctrl-C cancels the calls in flight and reports what there is; a second Ctrl-C ends at once. Exit codes: 0 done, 1 the run failed or the settings are wrong, 2 wrong flags, 130 or 143 ended by SIGINT or SIGTERM.
+Ctrl-C cancels the calls in flight and reports what there is; a second Ctrl-C ends at once. Exit codes: 0 done, 1 the run failed or the settings are wrong, 2 wrong flags, 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
 
 Examples:
   reprise drive                                    the demonstration: 10 s with an outage
@@ -95,6 +95,9 @@ func (c *driveCommand) Run(out streams) error {
 		return usageError{err}
 	}
 	var output *report.Output
+	if c.HTML == "-" {
+		return usageError{errors.New("--html -: want the name of a file, such as run.html or /dev/stdout")}
+	}
 	if c.HTML != "" {
 		if output, err = report.Open(c.HTML); err != nil {
 			return err
@@ -209,12 +212,17 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 		config.Rate = *c.Rate
 	}
 	if c.MaxAttempts != nil {
-		if *c.MaxAttempts < 1 {
-			return config, fmt.Errorf("--max-attempts is %d: want 1 or more", *c.MaxAttempts)
+		if err := scenario.CheckAttempts(*c.MaxAttempts); err != nil {
+			return config, err
 		}
 		config.MaxAttempts = *c.MaxAttempts
 	}
 	var err error
+	if c.Service != "" {
+		if err = scenario.CheckService(c.Service); err != nil {
+			return config, fmt.Errorf("--service: %w", err)
+		}
+	}
 	if c.Mode != nil {
 		if config.Mode, err = scenario.ParseMode(*c.Mode); err != nil {
 			return config, err

@@ -29,7 +29,7 @@ func TestExplainWrongCommandLines(t *testing.T) {
 		"nothing":       {nil, "reprise: explain: nothing to explain: want --status, --code or both, or --error, or --settings alone\n"},
 		"both":          {[]string{"--error", "reset", "--status", "500"}, "reprise: explain: --error beside --status, --code or --header: an attempt that failed has no response\n"},
 		"status 42":     {[]string{"--status", "42"}, "reprise: explain: status is 42: want 100 to 999;"},
-		"status text":   {[]string{"--status", "teapot"}, `--status: expected a valid 64 bit int but got "teapot"`},
+		"status text":   {[]string{"--status", "teapot"}, `--status: want a whole number, got "teapot"`},
 		"header":        {[]string{"--status", "500", "--header", "1500"}, `reprise: explain: --header "1500": want name:value`},
 		"header, comma": {[]string{"--status", "500", "--header", "a:b,c"}, ""}, // one header, not two
 		"attempts":      {[]string{"--status", "500", "--max-attempts", "0"}, "reprise: explain: --max-attempts is 0: want 1"},

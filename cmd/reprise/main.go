@@ -1,9 +1,9 @@
 // Command reprise shows what the retry engine does and checks what it should
 // do. "reprise --help" lists its commands.
 //
-// Exit codes: 0 done; 1 the command failed; 2 the command line is wrong; 130
-// and 143 ended early by SIGINT or SIGTERM. Errors are one line on standard
-// error that begins with "reprise:".
+// Exit codes: 0 done; 1 the command failed; 2 the command line is wrong; 129,
+// 130 and 143 ended early by SIGHUP, SIGINT or SIGTERM. Errors are one line on
+// standard error that begins with "reprise:".
 package main
 
 import (
@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // commands are what reprise can do: one struct with a Run method each.
@@ -49,6 +51,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exit
 	}
 	if err != nil {
+		return fail(stderr, usageError{inPlainWords(err)})
+	}
+	if err := checkFlags(ctx); err != nil {
 		return fail(stderr, usageError{err})
 	}
 	if err := ctx.Run(streams{stdout, stderr}); err != nil {
@@ -78,7 +83,7 @@ func fail(stderr io.Writer, err error) int {
 	}
 	// Errors of the library begin with its name: "reprise/engine: ...".
 	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "reprise/")
-	_, _ = fmt.Fprintf(stderr, "reprise: %s\n", text)
+	_, _ = fmt.Fprintf(stderr, "reprise: %s\n", scenario.Printable(text))
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2

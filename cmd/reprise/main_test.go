@@ -77,7 +77,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"drive --rate=-5", 2, "--rate is -5"},
 		{"drive --rate NaN", 2, "--rate is NaN"},
 		{"drive --mode fast", 2, `--mode must be one of "standard","adaptive","legacy" but got "fast"`},
-		{"drive --max-attempts 0", 2, "--max-attempts is 0: want 1 or more"},
+		{"drive --max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
 		{"drive --max-attempts=-3", 2, "--max-attempts is -3"},
 		{"drive --deadline=-1s", 2, "--deadline is -1s"},
 		{"drive --faults 500", 2, `--faults: "500" is not KIND=SHARE`},
@@ -89,6 +89,28 @@ func TestWrongCommandLines(t *testing.T) {
 		{"drive --coalesce 10ms", 2, "--coalesce is about the send limiter, which standard mode does not have: want --mode adaptive with it"},
 		{"drive --target nowhere", 2, `--target "nowhere": want a URL`},
 		{"drive --target http://192.0.2.1/", 2, "--target 192.0.2.1 is not on this machine: a run loads its target, so other hosts need --allow-remote"},
+		{"drive --calls", 2, "--calls has no value"},
+		{"drive --calls=-1", 2, `--calls: want a whole number, got "-1"`},
+		{"explain --status abc", 2, `--status: want a whole number, got "abc"`},
+		{"drive --rate fast", 2, "--rate: want a number, got \"fast\"\n"},
+		{"drive --max-attempts 2147483648", 2, "--max-attempts is 2147483648: want 1 to 2147483647"},
+		{"drive --service dinamodb", 2, `--service: unknown service "dinamodb"`},
+		{"drive --target=", 2, "--target is empty: want a value, or leave it out"},
+		{"drive --html=", 2, "--html is empty"},
+		{"drive --service=", 2, "--service is empty"},
+		{"drive --settings --profile=", 2, "--profile is empty"},
+		{"explain --status 503 --mode=", 2, "--mode is empty"},
+		{"explain --error=", 2, "--error is empty"},
+		{"drive --target http://127.0.0.1:1/ --faults none", 2, "--faults is the embedded server's: a --target has its own"},
+		{"drive --outage none --target http://127.0.0.1:1/", 2, "--outage is the embedded server's"},
+		{"drive --target http://127.0.0.1:1/ --slow-delay 1s", 2, "--slow-delay is the embedded server's"},
+		{"drive --target http://127.0.0.1:1/ --seed 1", 2, "--seed is the embedded server's"},
+		{"drive --target http://127.0.0.1:1/ --capacity 50", 2, "--capacity is the embedded server's"},
+		{"drive --target http://127.0.0.1:1/ --latency 1ms", 2, "--latency is the embedded server's"},
+		{"drive --allow-remote", 2, "--allow-remote without --target"},
+		{"drive --html -", 2, "--html -: want the name of a file"},
+		{"drive --service \x1b[31m", 2, `\x1b[31m`},
+		{"replay \x1b[31m", 2, `replay: \x1b[31m: no such file or directory`},
 		{"drive --html " + dir, 1, "report " + dir + ": is a directory"},
 		{"drive --html " + dir + "/no/run.html", 1, "no such file or directory"},
 	} {
@@ -104,6 +126,7 @@ func assertOneLine(t *testing.T, stderr, want string) {
 	assert.True(t, strings.HasPrefix(stderr, "reprise: "), stderr)
 	assert.Contains(t, stderr, want)
 	assert.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
+	assert.NotContains(t, stderr, "\x1b", "a name must not steer the terminal")
 }
 
 func TestUnreachableTarget(t *testing.T) {
@@ -225,7 +248,7 @@ func TestPageOnStandardOutput(t *testing.T) {
 }
 
 func TestSignalsEndTheRunWithItsResult(t *testing.T) {
-	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		dir := t.TempDir()
 		cmd := child(t, "drive", "--duration", "1m", "--rate", "500", "--html", filepath.Join(dir, "run.html"))
 		var out bytes.Buffer

@@ -36,6 +36,9 @@ Examples:
 func (c *replayCommand) Run(out streams) error {
 	stdin := false
 	for _, name := range c.Files {
+		if name == "" {
+			return usageError{errors.New("replay: the name of a file is empty")}
+		}
 		if name == "-" && stdin {
 			return usageError{errors.New("replay: standard input (-) is there twice")}
 		}

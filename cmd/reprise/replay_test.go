@@ -61,7 +61,7 @@ func TestReplayExitCodes(t *testing.T) {
 		"missing":            {[]string{"nowhere.json"}, 2, "reprise: replay: nowhere.json: no such file or directory"},
 		"directory":          {[]string{t.TempDir()}, 2, "is a directory"},
 		"engine's option":    {[]string{refused}, 2, "case 1: engine: reprise/engine: Quota.TransientCost is 14"},
-		"no file":            {nil, 2, `expected "<file> ..."`},
+		"no file":            {nil, 2, "replay: no files: want FILE..."},
 		"unknown flag":       {[]string{"--fast", wrong}, 2, "unknown flag --fast"},
 		"twice stdin":        {[]string{"-", "-"}, 2, "reprise: replay: standard input (-) is there twice"},
 		"two kinds of print": {[]string{"-v", "-q", wrong}, 2, "can't be used together"},

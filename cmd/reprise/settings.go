@@ -30,8 +30,6 @@ func (f *settingsFlags) load() (*settings.Settings, error) {
 			continue
 		case !f.Settings:
 			return nil, usageError{fmt.Errorf("%s without --settings: no settings are read", flag.name)}
-		case strings.TrimSpace(*flag.given) == "":
-			return nil, usageError{fmt.Errorf("%s is empty: want a name, or leave it out", flag.name)}
 		}
 		*flag.to = *flag.given
 	}

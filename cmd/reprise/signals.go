@@ -8,19 +8,23 @@ import (
 	"syscall"
 )
 
-// signalWatch turns SIGINT and SIGTERM into the end of a context.
+// signalWatch turns SIGINT, SIGTERM and SIGHUP into the end of a context.
 type signalWatch struct {
 	signals chan os.Signal
 	done    chan struct{}
 	code    atomic.Int32
 }
 
-// watchSignals returns a context that the first SIGINT or SIGTERM cancels. The
-// second one calls cleanUp and ends the process.
+// watchSignals returns a context that the first of these signals cancels. The
+// second one calls cleanUp and ends the process. A SIGHUP that nohup switched off
+// stays so; one that says that the terminal has gone must not leave half a report.
 func watchSignals(cleanUp func()) (context.Context, *signalWatch) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &signalWatch{signals: make(chan os.Signal, 2), done: make(chan struct{})}
 	signal.Notify(w.signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(w.signals, syscall.SIGHUP)
+	}
 	go func() {
 		defer cancel()
 		for seen := 0; ; seen++ {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// embeddedServer is the group of drive's flags about the server it brings.
+const embeddedServer = "Embedded server"
+
+// checkFlags says what is wrong with flags whatever their values mean: one that
+// is empty, as of a shell variable that is not set, would pass for one that was
+// left out, and one that says something of the embedded server would be without
+// effect beside another.
+func checkFlags(parsed *kong.Context) error {
+	given := make(map[string]bool)
+	embedded := "" // a flag about the embedded server
+	for _, part := range parsed.Path {
+		flag := part.Flag
+		if flag == nil {
+			continue
+		}
+		given[flag.Name] = true
+		if flag.Group != nil && flag.Group.Key == embeddedServer {
+			embedded = flag.Name
+		}
+		if value := reflect.Indirect(flag.Target); value.Kind() == reflect.String && strings.TrimSpace(value.String()) == "" {
+			return fmt.Errorf("--%s is empty: want a value, or leave it out", flag.Name)
+		}
+	}
+	if !given["target"] {
+		if given["allow-remote"] {
+			return errors.New("--allow-remote without --target: the embedded server is on this machine")
+		}
+		return nil
+	}
+	if embedded != "" {
+		return fmt.Errorf("--%s is the embedded server's: a --target has its own", embedded)
+	}
+	return nil
+}
+
+// plainWords are the parser's complaints in words of a command line and not of
+// a Go type.
+var plainWords = []struct {
+	complaint *regexp.Regexp
+	words     string
+}{
+	{regexp.MustCompile(`: expected \w+ value but got "EOL" \(<EOL>\)$`), " has no value"},
+	{regexp.MustCompile(`: expected a valid \d+ bit u?int but got `), ": want a whole number, got "},
+	{regexp.MustCompile(`: expected a float but got (".*") \(\w+\)$`), ": want a number, got $1"},
+	{regexp.MustCompile(`: expected duration but got (".*"): time: .*`), ": want a duration such as 10s or 1m30s, got $1"},
+	{regexp.MustCompile(`^expected "<file> \.\.\."$`), "replay: no files: want FILE..., or - for standard input"},
+}
+
+func inPlainWords(err error) error {
+	text := err.Error()
+	for _, plain := range plainWords {
+		text = plain.complaint.ReplaceAllString(text, plain.words)
+	}
+	return errors.New(text)
+}
