@@ -48,6 +48,7 @@ var Failures = []Failure{
 	{Name: "eof", Help: "the connection ended before a response", make: func() error { return io.EOF }},
 	{Name: "unexpected_eof", Help: "the response was cut", make: func() error { return io.ErrUnexpectedEOF }},
 	{Name: "goaway", Help: "the server ended the HTTP/2 connection", make: func() error {
+		//lint:ignore SA1019 net/http's own is not exported, and this is what it is made from
 		return http2.GoAwayError{LastStreamID: 1, ErrCode: http2.ErrCodeNo}
 	}},
 	{Name: "refused_stream", Help: "the server refused the HTTP/2 stream", make: func() error {
