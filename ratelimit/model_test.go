@@ -136,7 +136,7 @@ func gap(r *rand.Rand, busy float64) int64 {
 	return int64(1e5 * math.Exp(r.Float64()*math.Log(6e6)))
 }
 
-// DESIGN.md section 3: rates and admissions equal the model step for step.
+// README's promise: rates and admissions equal the model step for step.
 func TestModelRandomHistories(t *testing.T) {
 	histories, steps := 100, 30_000
 	if testing.Short() {
