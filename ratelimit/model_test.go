@@ -204,3 +204,18 @@ func TestWaitIsExact(t *testing.T) {
 		p.l.UpdateNanos(now, r.IntN(20) == 0)
 	}
 }
+
+// So it is for one that asks after years in which nothing was heard, when a
+// float64 no longer tells one nanosecond from the next.
+func TestWaitIsEnoughAfterYears(t *testing.T) {
+	for k := range int64(500) {
+		l := ratelimit.New(epoch)
+		l.UpdateNanos(1e6, false)
+		l.UpdateNanos(2e9+k, true)
+		now := (300+k)*24*int64(time.Hour) + k*7919
+		require.Zero(t, l.AcquireNanos(now))
+		wait := l.AcquireNanos(now)
+		require.NotZero(t, wait)
+		require.Zero(t, l.AcquireNanos(now+int64(wait)), "after %v at %d", wait, now)
+	}
+}

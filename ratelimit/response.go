@@ -199,9 +199,13 @@ func (l *Limiter) count(counted uint64) {
 	}
 }
 
-// measure takes s over the border that at lies behind.
+// measure takes s over the border that at lies behind. The last bucket that can
+// be counted, 68 years away, never ends, and neither does what was measured.
 func (l *Limiter) measure(s *snapshot, at int64) {
 	bucket := uint32(min((l.phaseNanos+at)/halfSecond, math.MaxUint32))
+	if bucket == s.bucket {
+		return
+	}
 	sum := l.counts.Sum()
 	count := sum + s.uncounted
 	rate := float64(count) / (float64(bucket-s.bucket) / 2)

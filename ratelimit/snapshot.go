@@ -21,6 +21,9 @@ const (
 
 	// maxNanos bounds what a caller may give as now: 146 years.
 	maxNanos = int64(1) << 62
+
+	// maxHair bounds what [snapshot.wait] adds for rounding: 0.25 us at once.
+	maxHair = 256
 )
 
 // Tokens are counted in ticks, so that the sums are exact and a CAS can carry
@@ -138,8 +141,10 @@ func (s *snapshot) wait(nowNanos, need int64) time.Duration {
 		return math.MaxInt64
 	}
 	at := s.atNanos + int64(nanos)
-	if s.allowed(at) < need {
-		at++ // the division came out a hair short
+	// The division came out a hair short; years after the snapshot began a hair
+	// is a few nanoseconds.
+	for hair := int64(1); hair <= maxHair && s.allowed(at) < need; hair *= 2 {
+		at += hair
 	}
 	return time.Duration(max(at-nowNanos, 1))
 }

@@ -248,3 +248,19 @@ func TestRebase(t *testing.T) {
 		require.InDelta(t, s.Capacity-1000, after.Level, 1e-3)
 	}
 }
+
+// A caller whose clock is further ahead than half seconds can be counted, 68
+// years, makes the others wait and does not take the limit off: the measured
+// rate is never divided by no time.
+func TestFarFutureMakesNoRate(t *testing.T) {
+	l, now := limited(t, 10)
+	for _, years := range []time.Duration{69, 80, 140, 290} {
+		far := now + int64(years*365*24*time.Hour)
+		for i := range int64(3) {
+			l.UpdateNanos(far+i*int64(time.Second), i == 2)
+			s := stats(l, far)
+			require.LessOrEqual(t, s.MeasuredRate, 20.0, "%d years ahead: %+v", years, s)
+			require.LessOrEqual(t, s.FillRate, 40.0, "%d years ahead: %+v", years, s)
+		}
+	}
+}
