@@ -159,7 +159,7 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	if notReplayable {
 		return c.stop(class, ReasonNotReplayable)
 	}
-	cost := p.costs[class]
+	cost := e.cost(p, class)
 	if !e.quota.Has(cost) {
 		return c.refused(p, class, hint, left)
 	}

@@ -46,6 +46,7 @@ type Engine struct {
 	quota   *atomicbucket.Bucket // own, or that of the engine it was derived from
 	counts  *counters            // likewise
 	limiter *ratelimit.Limiter   // likewise; nil but in adaptive mode
+	payer   *Engine              // whose policy says what the quota holds and a retry costs: e, or that engine
 	begin   callFlags            // of a call's first attempt
 }
 
@@ -106,16 +107,18 @@ func New(opts ...Option) (*Engine, error) {
 	if p.mode == Adaptive {
 		limiter = ratelimit.New(p.clock.Now())
 	}
-	return newEngine(p, &own.quota, &own.counts, limiter), nil
+	e := newEngine(p, &own.quota, &own.counts, limiter)
+	e.payer = e
+	return e, nil
 }
 
 // Derive returns an engine that shares e's quota, limiter and counts and is
 // otherwise e changed by the options: for calls that need other attempts, another
 // schedule or another classifier and must still pay from the same quota (R6.2).
-// Options that change what is shared (WithMode, WithQuota, WithTokens) are an
-// error. A later [Engine.Reconfigure] of one of the two leaves the other as it
-// is, but for the capacity: if that falls below what a derived engine's retries
-// cost, they are refused. Reads no clock.
+// Options that change what is shared (WithMode, WithQuota, WithTokens, and in
+// adaptive mode WithClock) are an error. A later [Engine.Reconfigure] of one of
+// the two leaves the other as it is, but for the quota: capacity and costs are
+// those of the engine that New made, for all that pay from it. Reads no clock.
 func (e *Engine) Derive(opts ...Option) (*Engine, error) {
 	if e == nil || e.begin == 0 {
 		return nil, errors.New("reprise/engine: Derive on a nil or zero *Engine: make one with New")
@@ -124,7 +127,9 @@ func (e *Engine) Derive(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEngine(p, e.quota, e.counts, e.limiter), nil
+	d := newEngine(p, e.quota, e.counts, e.limiter)
+	d.payer = e.payer
+	return d, nil
 }
 
 // Reconfigure changes attempts, quota, schedule or classifier while calls are
@@ -221,12 +226,15 @@ func (e *Engine) MaxAttempts() int { return int(e.policy.Load().attempts) }
 func (e *Engine) Schedule() fastbackoff.Schedule { return e.policy.Load().schedule }
 
 // Quota returns the capacity and costs of the retry quota (R6). Its level is in
-// [Engine.Stats]. The capacity is that of the bucket, which another engine may
-// have reconfigured (see [Engine.Derive]).
-func (e *Engine) Quota() Quota {
-	q := e.policy.Load().quota
-	q.Capacity = int(e.quota.Capacity())
-	return q
+// [Engine.Stats].
+func (e *Engine) Quota() Quota { return e.payer.policy.Load().quota }
+
+// cost returns the tokens that a retry after a failure of a class takes.
+func (e *Engine) cost(p *policy, class classify.Class) uint32 {
+	if e.payer != e {
+		p = e.payer.policy.Load()
+	}
+	return p.costs[class]
 }
 
 // Classifier returns the classifier (R3). It is never nil.

@@ -124,7 +124,7 @@ func (c *Call) Wrap(ctx context.Context, err error, class classify.Class, d Deci
 		level, capacity := e.quota.Load()
 		out.QuotaLeft, out.QuotaCapacity = int(level), int(capacity)
 		if class <= classify.Throttling {
-			out.QuotaCost = int(e.policy.Load().costs[class])
+			out.QuotaCost = int(e.cost(e.policy.Load(), class))
 		}
 	}
 	return out

@@ -149,11 +149,14 @@ func WithSource(s fastbackoff.Source) Option {
 }
 
 // WithClock sets the clock that deadlines are compared with and waits are slept
-// on. Default: the system's.
+// on, and by which adaptive mode's limiter goes. Default: the system's.
 func WithClock(clock Clock) Option {
 	return func(c *config) error {
 		if err := c.onlyIn("WithClock", inNew, inDerive); err != nil {
 			return err
+		}
+		if c.scope == inDerive && c.mode == Adaptive {
+			return errors.New("reprise/engine: WithClock: adaptive mode's limiter goes by the clock of the engine this one is derived from: set it in New")
 		}
 		if clock == nil {
 			return errors.New("reprise/engine: WithClock(nil): want a clock; leave the option out for the system's")

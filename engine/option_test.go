@@ -142,6 +142,42 @@ func TestDerivedEngineSharesLimiterAndCapacity(t *testing.T) {
 	assert.ErrorContains(t, dd.Reconfigure(engine.WithQuota(engine.Quota{})), "reconfigure that")
 }
 
+// Costs are the quota's, so they change for all that pay from it: a derived
+// engine with the old cost could ask for more than there ever is (R6).
+func TestDerivedEngineFollowsTheQuota(t *testing.T) {
+	e := newEngine(t)
+	d, err := e.Derive(engine.WithMaxAttempts(2))
+	require.NoError(t, err)
+	dd, err := d.Derive(engine.WithMaxAttempts(4))
+	require.NoError(t, err)
+	small := engine.Quota{Capacity: 10, TransientCost: 3, ThrottlingCost: 2}
+	require.NoError(t, e.Reconfigure(engine.WithQuota(small), engine.WithMaxAttempts(9)))
+	for want, derived := range map[int]*engine.Engine{2: d, 4: dd} {
+		assert.Equal(t, small, derived.Quota())
+		assert.Equal(t, want, derived.MaxAttempts(), "its own")
+	}
+	c := d.Begin()
+	assert.Equal(t, engine.ReasonRetry, c.Fail(transient).Reason)
+	assert.Equal(t, 7, level(e))
+	c.Succeed()
+	assert.Equal(t, 10, level(e))
+
+	c = dd.Begin()
+	err = c.Wrap(t.Context(), slowDown, classify.Throttling, engine.Decision{Reason: engine.ReasonQuota})
+	var stopped *engine.Error
+	require.ErrorAs(t, err, &stopped)
+	assert.Equal(t, 2, stopped.QuotaCost)
+}
+
+// A limiter has one clock: instants of another would stop it or fill it.
+func TestDeriveKeepsTheLimitersClock(t *testing.T) {
+	e := newEngine(t, engine.WithMode(engine.Adaptive))
+	_, err := e.Derive(engine.WithClock(&fakeClock{}))
+	assert.ErrorContains(t, err, "reprise/engine: WithClock: adaptive mode's limiter goes by the clock of the engine this one is derived from: set it in New")
+	_, err = newEngine(t).Derive(engine.WithClock(&fakeClock{}))
+	assert.NoError(t, err, "standard mode has no limiter")
+}
+
 func TestWords(t *testing.T) {
 	assert.Equal(t, "standard adaptive legacy Mode(3)",
 		engine.Standard.String()+" "+engine.Adaptive.String()+" "+engine.Legacy.String()+" "+engine.Mode(3).String())
