@@ -75,6 +75,7 @@ func (c *Call) queue(ctx context.Context, class classify.Class) Decision {
 	clock := e.policy.Load().clock
 	place := e.limiter.Wait()
 	defer place.Leave()
+	defer c.unsentByPanic()
 	turn := place.Turn()
 	for {
 		if ctx.Err() != nil {
@@ -132,6 +133,7 @@ func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 	if c.flags == 0 {
 		return Decision{}
 	}
+	c.flags &^= granted // what has failed was sent
 	if ctx.Err() != nil && (o.Class != classify.NonRetryable || o.Cancelled) {
 		if c.flags&limited != 0 && o.Class == classify.Throttling {
 			c.engine.heardNow(true, c.admittedNanos) // a throttle is the server's, whoever listens
@@ -153,6 +155,7 @@ func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
 	if c.engine == nil {
 		return Decision{}
 	}
+	defer c.unsentByPanic()
 	if d.Delay > 0 {
 		c.engine.policy.Load().clock.Sleep(ctx, d.Delay, nil)
 	}
@@ -171,6 +174,15 @@ func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
 		}
 	}
 	return d
+}
+
+// unsentByPanic gives back what a granted retry took if a wait ends neither with
+// its admission nor with the call: the clock or the context panicked, or the
+// goroutine is at its end (R6.3). Else it finds nothing to do.
+func (c *Call) unsentByPanic() {
+	if c.flags&granted != 0 {
+		c.Abandon()
+	}
 }
 
 // endOf says whether a context that is done ran out of time or was cancelled.

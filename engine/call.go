@@ -175,12 +175,25 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	c.flags |= granted | retried
 	e.counts.retries[class].Inc()
 	if p.observer.Retry != nil {
-		notify(e, p.observer.Retry, RetryEvent{
+		c.announce(p.observer.Retry, RetryEvent{
 			Attempt: int(c.attempt) - 1, Class: class, Delay: delay,
 			Cost: int(cost), QuotaLeft: int(e.quota.Level()),
 		})
 	}
 	return Decision{Delay: delay, Reason: ReasonRetry}
+}
+
+// announce calls the hook of a granted retry, which is not sent if the hook ends
+// the goroutine.
+func (c *Call) announce(hook func(RetryEvent), event RetryEvent) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.Abandon()
+		}
+	}()
+	notify(c.engine, hook, event)
+	returned = true
 }
 
 // backoff draws the delay before the next attempt (R4, R5).

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,4 +86,40 @@ func TestFailInObeysTheEarlierDeadline(t *testing.T) {
 			cancel()
 		}
 	})
+}
+
+// panicClock is a clock that breaks in the wait.
+type panicClock struct{ fakeClock }
+
+func (*panicClock) Sleep(context.Context, time.Duration, <-chan struct{}) { panic("broken clock") }
+
+// R6.3: a granted retry that is not sent because of a panic, or because the
+// goroutine ends, gives its tokens back.
+func TestUnsentByPanicIsRefunded(t *testing.T) {
+	fails := func(context.Context) error { return slowDown }
+	e := newEngine(t, engine.WithClock(&panicClock{}))
+	assert.PanicsWithValue(t, "broken clock", func() { _ = engine.Run(t.Context(), e, fails) })
+	assert.Equal(t, 500, level(e))
+	assert.EqualValues(t, 1, e.Stats().UnsentRetries)
+	assert.EqualValues(t, 1, e.Stats().Stops[engine.ReasonCancelled])
+
+	e = newEngine(t, engine.WithObserver(engine.Observer{Retry: func(engine.RetryEvent) { runtime.Goexit() }}))
+	var caller sync.WaitGroup
+	caller.Go(func() { _ = engine.Run(t.Context(), e, fails) })
+	caller.Wait()
+	assert.Equal(t, 500, level(e))
+	assert.EqualValues(t, 1, e.Stats().UnsentRetries)
+}
+
+// Whoever reports that an attempt has failed has sent it, with Admit or without,
+// whether the context still lives or not.
+func TestFailInAfterAnUnadmittedAttempt(t *testing.T) {
+	e := newEngine(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := e.Begin()
+	assert.Equal(t, engine.ReasonRetry, c.FailIn(ctx, transient).Reason)
+	cancel()
+	assert.Equal(t, engine.ReasonCancelled, c.FailIn(ctx, transient).Reason)
+	assert.Equal(t, 486, level(e))
+	assert.Equal(t, 2, c.Attempts())
 }
