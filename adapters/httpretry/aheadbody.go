@@ -3,6 +3,7 @@ package httpretry
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 
@@ -29,6 +30,11 @@ type aheadBody struct {
 	source io.ReadCloser
 	buffer []byte
 
+	// from is the base's response, to the caller's. net/http fills in the
+	// trailer of from when a read of source meets the end, be it the goroutine's
+	// read; the caller's changes when the caller's own Read meets it.
+	from, to *http.Response
+
 	// filled is how many bytes of buffer there are. Written by fill alone, and
 	// it only grows; a reader that sees it sees the bytes below it.
 	filled  atomic.Int32
@@ -40,14 +46,19 @@ type aheadBody struct {
 	off int // bytes that the reader has taken
 }
 
-func newAheadBody(source io.ReadCloser, limit int) *aheadBody {
-	return &aheadBody{source: source, buffer: make([]byte, limit), stopped: make(chan struct{})}
+// newAheadBody returns the body of a copy of resp, which is its field to.
+func newAheadBody(resp *http.Response, limit int) *aheadBody {
+	own := *resp
+	own.Trailer = maps.Clone(resp.Trailer)
+	b := &aheadBody{source: resp.Body, buffer: make([]byte, limit), stopped: make(chan struct{}), from: resp, to: &own}
+	own.Body = b
+	return b
 }
 
-// readAhead starts to read source, and returns when limit bytes of it are
+// readAhead starts to read resp's body, and returns when limit bytes of it are
 // there, or all of it, or ctx or the patience is at an end.
-func readAhead(ctx context.Context, source io.ReadCloser, limit int) *aheadBody {
-	b := newAheadBody(source, limit)
+func readAhead(ctx context.Context, resp *http.Response, limit int) *aheadBody {
+	b := newAheadBody(resp, limit)
 	ctx, cancel := context.WithTimeout(ctx, bodyPatience)
 	defer cancel()
 	go b.fill()
@@ -119,10 +130,14 @@ func (b *aheadBody) Read(p []byte) (int, error) {
 	if n := b.take(p); n > 0 {
 		return n, nil
 	}
-	if b.failed != nil {
-		return 0, b.failed
+	n, err := 0, b.failed
+	if err == nil {
+		n, err = b.source.Read(p)
 	}
-	return b.source.Read(p)
+	if err == io.EOF {
+		b.to.Trailer = b.from.Trailer
+	}
+	return n, err
 }
 
 func (b *aheadBody) take(p []byte) int {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +23,7 @@ func FuzzAheadBody(f *testing.F) {
 			end = cut
 		}
 		source := &piecewise{body, within(piece, 1, 1<<16), end}
-		b := newAheadBody(io.NopCloser(source), within(limit, 1, peekLimit))
+		b := newAheadBody(&http.Response{Body: io.NopCloser(source)}, within(limit, 1, peekLimit))
 		b.fill()
 		if !bytes.HasPrefix(body, b.start()) || len(b.start()) < min(len(body), len(b.buffer)) {
 			t.Fatalf("%d of %d bytes are there", len(b.start()), len(body))

@@ -14,23 +14,23 @@ import (
 )
 
 // errorCode returns the error code of a failed response, without decorations:
-// from its x-amzn-errortype header, else from its body, which stays whole. cut
-// says that ctx ended before the body had shown a code or that there is none.
-func errorCode(ctx context.Context, resp *http.Response) (code string, cut bool) {
+// from its x-amzn-errortype header, else from its body, which stays whole in
+// own, the response to go on with. cut says that ctx ended before the body had
+// shown a code or that there is none.
+func errorCode(ctx context.Context, resp *http.Response) (own *http.Response, code string, cut bool) {
 	if code := classify.NormalizeCode(resp.Header.Get("X-Amzn-Errortype")); code != "" {
-		return code, false
+		return resp, code, false
 	}
 	if !mayHoldCode(resp) {
-		return "", false
+		return resp, "", false
 	}
 	limit := peekLimit
 	if resp.ContentLength >= 0 && resp.ContentLength < peekLimit {
 		limit = int(resp.ContentLength) + 1 // one more, to see the end
 	}
-	ahead := readAhead(ctx, resp.Body, limit)
-	resp.Body = ahead
+	ahead := readAhead(ctx, resp, limit)
 	code = classify.NormalizeCode(codeIn(ahead.start()))
-	return code, code == "" && ctx.Err() != nil && !ahead.complete()
+	return ahead.to, code, code == "" && ctx.Err() != nil && !ahead.complete()
 }
 
 // mayHoldCode reports whether a body is worth a look: it is there, is not

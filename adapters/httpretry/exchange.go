@@ -62,6 +62,7 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again
 	defer stop()
 
 	f := x.t.examine(ctx, resp, err)
+	resp = f.resp
 	o := engine.OutcomeOf(f.verdict)
 	o.Cancelled = o.Cancelled || f.cut
 	if f.retryAfter > 0 {

@@ -11,6 +11,7 @@ import (
 
 // failure is what a failed attempt means.
 type failure struct {
+	resp       *http.Response // the attempt's, or what stands for it from now on
 	verdict    classify.Verdict
 	code       string        // normalised; "" if the response has none
 	retryAfter time.Duration // of the response's headers; 0 if they ask for nothing
@@ -25,7 +26,7 @@ func (t *Transport) succeeded(resp *http.Response) bool {
 }
 
 // examine finds out what a failed attempt means. It may read the beginning of
-// resp's body, which then stands before the rest.
+// resp's body, which then stands before the rest in the failure's response.
 func (t *Transport) examine(ctx context.Context, resp *http.Response, err error) failure {
 	c := t.engine.Classifier()
 	if resp == nil {
@@ -34,9 +35,10 @@ func (t *Transport) examine(ctx context.Context, resp *http.Response, err error)
 	var code string
 	var cut bool
 	if resp.StatusCode >= 400 {
-		code, cut = errorCode(ctx, resp)
+		resp, code, cut = errorCode(ctx, resp)
 	}
 	return failure{
+		resp:       resp,
 		verdict:    c.ExplainResponse(resp.StatusCode, code),
 		code:       code,
 		retryAfter: t.retryAfter(resp),

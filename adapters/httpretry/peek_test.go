@@ -195,6 +195,52 @@ func TestPeekOfASlowBody(t *testing.T) {
 	}
 }
 
+// What net/http finds behind a body is the caller's to see when the caller's own
+// Read has met the end, and not while the peek still reads: until then nobody
+// else touches the response.
+func TestPeekLeavesTheTrailer(t *testing.T) {
+	for _, end := range []int{4, 52, len(throttled)} { // within the patience, after it, and beyond the limit
+		synctest.Test(t, func(t *testing.T) {
+			in, out := io.Pipe()
+			resp := response(400, "", "Content-Type", "application/json")
+			resp.ContentLength, resp.Trailer = -1, http.Header{"X-Sum": nil}
+			resp.Body = &trailing{ReadCloser: in, resp: resp}
+			go func() {
+				_, _ = io.WriteString(out, throttled[:end])
+				if end == 52 {
+					<-time.After(2 * time.Second)
+				}
+				if end == len(throttled) {
+					_, _ = io.WriteString(out, strings.Repeat(" ", 10000))
+				}
+				_ = out.Close()
+			}()
+			got, _, err := once(t, answers(func(int) *http.Response { return resp }), get(t, t.Context()))
+			require.NoError(t, err)
+			<-time.After(3 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, http.Header{"X-Sum": nil}, got.Trailer)
+			assert.Equal(t, throttled[:end], strings.TrimSpace(readAll(t, got)))
+			assert.Equal(t, http.Header{"X-Sum": {"7"}, "X-More": {"8"}}, got.Trailer)
+		})
+	}
+}
+
+// trailing fills in the trailer at its end, as net/http's bodies do.
+type trailing struct {
+	io.ReadCloser
+	resp *http.Response
+}
+
+func (b *trailing) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		b.resp.Trailer["X-Sum"] = []string{"7"}
+		b.resp.Trailer["X-More"] = []string{"8"}
+	}
+	return n, err
+}
+
 // Closing a body whose server has gone silent returns at once and leaves no
 // goroutine behind (synctest would say so).
 func TestCloseOfASlowBody(t *testing.T) {
