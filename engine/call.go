@@ -68,7 +68,11 @@ func (c *Call) Succeed() {
 func (c *Call) succeedSlow() {
 	if c.flags&limited != 0 {
 		e := c.engine
-		e.heardNow(false, 0)
+		if e.policy.Load().system {
+			e.limiter.Update(false)
+		} else {
+			e.limiter.UpdateNanos(e.nowNanos(), false)
+		}
 		if c.flags == live|limited && e.quota.Full() {
 			c.flags = 0
 			return
