@@ -136,7 +136,7 @@ func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
 // FailIn is [Call.Fail] under the caller's context: it obeys the context's
 // deadline and cancellation, and waits for nothing. Between it and [Call.Wait]
 // is the place to let go of what the failed attempt still holds. Reads the
-// clock only if there is a deadline, and in adaptive mode; allocates nothing.
+// clock only if there is a deadline, and in adaptive mode; allocates as FailAt.
 func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 	if c.flags == 0 {
 		return Decision{}

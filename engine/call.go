@@ -55,8 +55,8 @@ func (c *Call) Attempts() int { return int(c.attempt) }
 // Succeed ends the call with success. A first attempt gives the quota one
 // token, a retry what it has taken (R6). On a full quota, out of adaptive mode, a
 // first attempt's success is one shared load and no shared write. Lock-free,
-// allocates nothing; reads the clock in adaptive mode only, and there only when
-// it must (see ratelimit.Limiter.Update).
+// allocates nothing and reads no clock, but that in adaptive mode the limiter
+// does where it must (see ratelimit.Limiter.Update).
 func (c *Call) Succeed() {
 	if c.flags == live && c.engine.quota.Full() {
 		c.flags = 0
@@ -82,7 +82,8 @@ func (c *Call) succeedSlow() {
 }
 
 // SucceedAt is [Call.Succeed] at the time now, which matters only in adaptive
-// mode. Lock-free, allocates nothing, reads no clock.
+// mode. Lock-free, allocates nothing but the limiter's record of a changed rate,
+// reads no clock.
 func (c *Call) SucceedAt(now time.Time) {
 	if c.flags&limited != 0 {
 		c.engine.limiter.UpdateAt(now, false)
@@ -128,8 +129,8 @@ func (c *Call) Fail(o Outcome) Decision {
 }
 
 // FailAt is [Call.Fail] at the time now, which matters only to an outcome with
-// a deadline and in adaptive mode. Lock-free, allocates nothing but a throttle's
-// share of the limiter's state, reads no clock.
+// a deadline and in adaptive mode. Lock-free, allocates nothing but the limiter's
+// record of a changed rate, reads no clock.
 func (c *Call) FailAt(now time.Time, o Outcome) Decision {
 	if c.flags == 0 {
 		return Decision{}

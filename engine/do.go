@@ -18,14 +18,14 @@ import (
 // op is given ctx as it is and must be safe to call again. The first attempt is
 // always made, except that in adaptive mode it may wait for the limiter's leave
 // first (R8), and be given up there: a ctx that is already done is else for op to
-// notice. Do never sleeps
-// past ctx's deadline, and returns as soon as ctx is done in a wait. A panic in
-// op ends the call and goes on unchanged; a retry it happened in keeps its
-// cost.
+// notice. Do never sleeps past ctx's deadline, and returns as soon as ctx is done
+// in a wait. A panic in op ends the call and goes on unchanged; a retry it
+// happened in keeps its cost.
 //
 // It panics before the first attempt if ctx, e or op is nil. A success at the
-// first attempt allocates nothing and reads no clock; otherwise Do allocates the
-// error it returns and, where it waits under a ctx that can end, a timer.
+// first attempt allocates nothing and reads no clock, but for what the limiter of
+// adaptive mode does (see ratelimit.Limiter.Update); otherwise Do allocates the
+// error it returns and, where it waits, a timer and the limiter's place in line.
 func Do[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error)) (T, error) {
 	if ctx == nil || op == nil || e == nil || e.begin == 0 {
 		panicMisuse(ctx == nil, op == nil)

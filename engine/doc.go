@@ -42,6 +42,8 @@
 //   - Out of adaptive mode a success at the first attempt reads one shared word,
 //     writes none, reads no clock and allocates nothing while the quota is full.
 //   - A decision allocates nothing, a refusal neither; a refusal takes nothing.
+//   - Adaptive mode adds to these what its limiter does: it counts responses,
+//     looks at the clock, and keeps a change of the rate in memory of its own.
 //   - Each token that a retry takes ends in exactly one of given back (it
 //     succeeded, or was never sent) or spent (R6, R6.3, R6.4), also on panic,
 //     cancellation and deadline.
