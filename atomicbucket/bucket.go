@@ -20,8 +20,8 @@ const MaxCapacity = math.MaxInt32
 type Bucket struct {
 	// word is the capacity and what is missing from it.
 	//
-	//	bits 63..32  capacity  tokens, 0..MaxCapacity
-	//	bits 31..0   deficit   tokens, 0..capacity; level = capacity - deficit
+	//	bits 63..32  deficit   tokens, 0..capacity; level = capacity - deficit
+	//	bits 31..0   capacity  tokens, 0..MaxCapacity
 	//
 	// Invariant: deficit <= capacity, between any two operations.
 	// Writers:   TryTake, Give, SetCapacity, each by one CAS computed from one
@@ -32,7 +32,7 @@ type Bucket struct {
 	//            and shrinks no further than to 0.
 	//
 	// The deficit, not the level, is stored because a healthy bucket is full:
-	// full is then a comparison with zero, needs no second word to compare
+	// full is then a comparison with a constant, needs no second word to compare
 	// with, and a credit to a full bucket is a load and nothing else.
 	word atomic.Uint64
 
@@ -86,10 +86,10 @@ func (b *Bucket) Has(n uint32) bool {
 	return capacity-deficit >= n
 }
 
-// Full reports whether the level is the capacity. One load and a comparison
-// with zero. Wait-free.
+// Full reports whether the level is the capacity; a nil Bucket is not full. One
+// load and a comparison. Wait-free.
 func (b *Bucket) Full() bool {
-	return uint32(b.word.Load()) == 0
+	return b != nil && b.word.Load() < 1<<32
 }
 
 // Give puts n tokens back. What does not fit is dropped: the level never rises
@@ -160,11 +160,11 @@ func (b *Bucket) swap(old uint64, capacity, deficit uint32) bool {
 }
 
 func pack(capacity, deficit uint32) uint64 {
-	return uint64(capacity)<<32 | uint64(deficit)
+	return uint64(deficit)<<32 | uint64(capacity)
 }
 
 func unpack(word uint64) (capacity, deficit uint32) {
-	return uint32(word >> 32), uint32(word)
+	return uint32(word), uint32(word >> 32)
 }
 
 func checkCapacity(capacity uint32) error {

@@ -11,7 +11,7 @@
 // # Design
 //
 // One 64-bit word holds the capacity and the deficit, what is missing from it.
-// A credit to a full bucket is one load and a comparison with zero. Everything
+// A credit to a full bucket is one load and a comparison. Everything
 // else is one compare-and-swap computed from one load, so that no reader ever
 // sees a level above the capacity or below 0, not even in passing: an add that
 // is undone when it overshoots would show both.

@@ -67,7 +67,7 @@ func (c *Call) admitted(nowNanos int64) {
 // would be sent with no time left for its answer, and the server would work for
 // nobody.
 func (c *Call) AdmitWait(ctx context.Context) Decision {
-	if c.flags == 0 {
+	if c.quick == nil {
 		return Decision{}
 	}
 	if c.Admit() == 0 {
@@ -138,7 +138,7 @@ func (c *Call) FailWait(ctx context.Context, o Outcome) Decision {
 // is the place to let go of what the failed attempt still holds. Reads the
 // clock only if there is a deadline, and in adaptive mode; allocates as FailAt.
 func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
-	if c.flags == 0 {
+	if c.quick == nil {
 		return Decision{}
 	}
 	c.flags &^= granted // what has failed was sent

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/reprise-go/reprise/atomicbucket"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/fastbackoff"
 )
@@ -21,20 +22,30 @@ import (
 type Call struct {
 	_ noCopy
 
-	engine        *Engine
+	engine *Engine
+	// quick is nil if the call has ended, and in the zero Call; the quota in a
+	// first attempt about whose success nothing but the quota needs to know; and
+	// else outOfLine. So one question, whether it is full, tells Succeed that
+	// there is nothing to do.
+	quick         *atomicbucket.Bucket
 	admittedNanos int64  // by the limiter, if throttles are coalesced
 	attempt       uint32 // the attempt under way, or granted next, from 1
 	paid          uint32 // tokens that the latest granted retry took
 	flags         callFlags
 }
 
-// callFlags are where a call stands. A plain first attempt is live and nothing
-// else, so that one comparison tells it.
+// outOfLine is a bucket that is never full, in the place of a quota that may be.
+var outOfLine = func() *atomicbucket.Bucket {
+	b, _ := atomicbucket.New(1)
+	b.TryTake(1)
+	return b
+}()
+
+// callFlags are where a call stands.
 type callFlags uint8
 
 const (
-	live     callFlags = 1 << iota // begun and not ended
-	granted                        // a retry is granted and not yet sent
+	granted  callFlags = 1 << iota // a retry is granted and not yet sent
 	retried                        // the first attempt is over
 	longPoll                       // a refused retry waits (R7)
 	observed                       // a success has a hook to call
@@ -58,11 +69,11 @@ func (c *Call) Attempts() int { return int(c.attempt) }
 // allocates nothing and reads no clock, but that in adaptive mode the limiter
 // does where it must (see ratelimit.Limiter.Update).
 func (c *Call) Succeed() {
-	if c.flags == live && c.engine.quota.Full() {
-		c.flags = 0
-		return
+	if c.quick.Full() {
+		c.quick = nil
+	} else {
+		c.succeedSlow()
 	}
-	c.succeedSlow()
 }
 
 func (c *Call) succeedSlow() {
@@ -73,8 +84,8 @@ func (c *Call) succeedSlow() {
 		} else {
 			e.limiter.UpdateNanos(e.nowNanos(), false)
 		}
-		if c.flags == live|limited && e.quota.Full() {
-			c.flags = 0
+		if c.flags == limited && e.quota.Full() {
+			c.quick, c.flags = nil, 0
 			return
 		}
 	}
@@ -92,11 +103,11 @@ func (c *Call) SucceedAt(now time.Time) {
 }
 
 func (c *Call) succeed() {
-	flags := c.flags
-	if flags == 0 {
+	if c.quick == nil {
 		return
 	}
-	c.flags = 0
+	flags := c.flags
+	c.quick, c.flags = nil, 0
 	e := c.engine
 	if flags&retried == 0 {
 		e.quota.Give(firstSuccessTokens)
@@ -115,7 +126,7 @@ func (c *Call) succeed() {
 // time; the clock is read only if the outcome has a deadline, and in adaptive
 // mode.
 func (c *Call) Fail(o Outcome) Decision {
-	if c.flags == 0 {
+	if c.quick == nil {
 		return Decision{}
 	}
 	left := forever
@@ -132,7 +143,7 @@ func (c *Call) Fail(o Outcome) Decision {
 // a deadline and in adaptive mode. Lock-free, allocates nothing but the limiter's
 // record of a changed rate, reads no clock.
 func (c *Call) FailAt(now time.Time, o Outcome) Decision {
-	if c.flags == 0 {
+	if c.quick == nil {
 		return Decision{}
 	}
 	left := forever
@@ -178,6 +189,7 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	c.attempt++
 	c.paid = cost
 	c.flags |= granted | retried
+	c.quick = outOfLine
 	e.counts.retries[class].Inc()
 	if p.observer.Retry != nil {
 		c.announce(p.observer.Retry, RetryEvent{
@@ -222,7 +234,7 @@ func (c *Call) refused(p *policy, class classify.Class, hint, left time.Duration
 
 // stop ends the call without success.
 func (c *Call) stop(class classify.Class, reason Reason) Decision {
-	c.flags = 0
+	c.quick, c.flags = nil, 0
 	e := c.engine
 	e.counts.stops[reason].Inc()
 	if hook := e.policy.Load().observer.Stop; hook != nil {
@@ -237,7 +249,7 @@ func (c *Call) stop(class classify.Class, reason Reason) Decision {
 func (c *Call) Abandon() { c.abandon(classify.NonRetryable, ReasonCancelled) }
 
 func (c *Call) abandon(class classify.Class, reason Reason) Decision {
-	if c.flags == 0 {
+	if c.quick == nil {
 		return Decision{Reason: reason}
 	}
 	if c.flags&granted != 0 {

@@ -27,57 +27,69 @@ import (
 // adaptive mode does (see ratelimit.Limiter.Update); otherwise Do allocates the
 // error it returns and, where it waits, a timer and the limiter's place in line.
 func Do[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error)) (T, error) {
-	if ctx == nil || op == nil || e == nil || e.begin == 0 {
-		panicMisuse(ctx == nil, op == nil)
+	if ctx == nil || op == nil || e == nil || e.direct == nil {
+		return doAsking(ctx, e, op)
 	}
-	if e.begin&limited != 0 && e.limiter.Enabled() {
-		return doLimited(ctx, e, op)
-	}
+	quick := e.direct
 	v, err := op(ctx)
-	if err == nil && e.begin == live && e.quota.Full() {
-		return v, nil // all that Call.Succeed would find is a full quota
+	if err == nil && quick.Full() {
+		return v, nil // there is nothing for Call.Succeed to do
 	}
-	c := e.Begin()
-	return finish(ctx, &c, op, v, err)
+	return finishFirst(ctx, e, op, v, err)
 }
 
 // Run is [Do] for an op without a value.
 func Run(ctx context.Context, e *Engine, op func(context.Context) error) error {
-	if ctx == nil || op == nil || e == nil || e.begin == 0 {
-		panicMisuse(ctx == nil, op == nil)
-	}
-	withValue := func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }
-	if e.begin&limited != 0 && e.limiter.Enabled() {
-		_, err := doLimited(ctx, e, withValue)
+	if ctx == nil || op == nil || e == nil || e.direct == nil {
+		_, err := doAsking(ctx, e, withValue(op))
 		return err
 	}
+	quick := e.direct
 	err := op(ctx)
-	if err == nil && e.begin == live && e.quota.Full() {
+	if err == nil && quick.Full() {
 		return nil
 	}
-	c := e.Begin()
-	_, err = finish(ctx, &c, withValue, struct{}{}, err)
+	_, err = finishFirst(ctx, e, withValue(op), struct{}{}, err)
 	return err
 }
 
-// doLimited is a call whose first attempt needs the limiter's leave.
-func doLimited[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error)) (T, error) {
+func withValue(op func(context.Context) error) func(context.Context) (struct{}, error) {
+	if op == nil {
+		return nil
+	}
+	return func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }
+}
+
+// doAsking is a call that may not simply send its first attempt: it needs the
+// limiter's leave, or is misused.
+//
+//go:noinline
+func doAsking[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error)) (T, error) {
+	if ctx == nil || op == nil || e == nil || !e.made() {
+		panicMisuse(ctx == nil, op == nil)
+	}
+	if !e.limiter.Enabled() {
+		v, err := op(ctx)
+		return finishFirst(ctx, e, op, v, err)
+	}
 	c := e.Begin()
 	if d := c.AdmitWait(ctx); d.Reason != ReasonRetry {
 		var none T
 		return none, c.Wrap(ctx, nil, classify.NonRetryable, d)
 	}
 	v, err := op(ctx)
-	if err == nil {
-		c.Succeed()
-		return v, nil
-	}
+	return finish(ctx, &c, op, v, err)
+}
+
+// finishFirst is finish for a first attempt that nobody was asked about.
+//
+//go:noinline
+func finishFirst[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error), v T, err error) (T, error) {
+	c := e.Begin()
 	return finish(ctx, &c, op, v, err)
 }
 
 // finish is a call from the end of its first attempt, which gave v and err.
-//
-//go:noinline
 func finish[T any](ctx context.Context, c *Call, op func(context.Context) (T, error), v T, err error) (T, error) {
 	for err != nil {
 		outcome := OutcomeOf(c.engine.policy.Load().classifier.ExplainError(err))

@@ -47,7 +47,9 @@ type Engine struct {
 	counts  *counters            // likewise
 	limiter *ratelimit.Limiter   // likewise; nil but in adaptive mode
 	payer   *Engine              // whose policy says what the quota holds and a retry costs: e, or that engine
-	begin   callFlags            // of a call's first attempt
+	quick   *atomicbucket.Bucket // of a call's first attempt; nil in the zero Engine
+	begin   callFlags            // likewise
+	direct  *atomicbucket.Bucket // quick, if a first attempt needs nobody's leave; else nil
 }
 
 // state is what an engine owns and its derived engines share.
@@ -120,7 +122,7 @@ func New(opts ...Option) (*Engine, error) {
 // the two leaves the other as it is, but for the quota: capacity and costs are
 // those of the engine that New made, for all that pay from it. Reads no clock.
 func (e *Engine) Derive(opts ...Option) (*Engine, error) {
-	if e == nil || e.begin == 0 {
+	if e == nil || !e.made() {
 		return nil, errors.New("reprise/engine: Derive on a nil or zero *Engine: make one with New")
 	}
 	p, err := e.policy.Load().changed(inDerive, opts)
@@ -138,7 +140,7 @@ func (e *Engine) Derive(opts ...Option) (*Engine, error) {
 // gives back, whatever retries cost by then. Other options are an error, as is
 // WithQuota on a derived engine; an error changes nothing. Lock-free.
 func (e *Engine) Reconfigure(opts ...Option) error {
-	if e == nil || e.begin == 0 {
+	if e == nil || !e.made() {
 		return errors.New("reprise/engine: Reconfigure on a nil or zero *Engine: make one with New")
 	}
 	for {
@@ -175,16 +177,21 @@ func (e *Engine) fitCapacity(p *policy) error {
 }
 
 func newEngine(p *policy, quota *atomicbucket.Bucket, counts *counters, limiter *ratelimit.Limiter) *Engine {
-	e := &Engine{quota: quota, counts: counts, limiter: limiter, begin: live}
+	e := &Engine{quota: quota, counts: counts, limiter: limiter, quick: quota}
 	e.policy.Store(p)
 	if limiter != nil {
 		e.begin |= limited
+		e.quick = outOfLine
 	}
 	if p.config.pacing {
 		e.begin |= longPoll
 	}
 	if p.observer.Success != nil {
 		e.begin |= observed
+		e.quick = outOfLine
+	}
+	if limiter == nil {
+		e.direct = e.quick
 	}
 	return e
 }
@@ -192,21 +199,24 @@ func newEngine(p *policy, quota *atomicbucket.Bucket, counts *counters, limiter 
 // Begin starts a call. It panics if e is nil or was not made by [New], and only
 // then. Wait-free, allocates nothing, reads no clock.
 func (e *Engine) Begin() Call {
-	if e == nil || e.begin == 0 {
+	if e == nil || e.quick == nil {
 		panicNoEngine()
 	}
-	return Call{engine: e, attempt: 1, flags: e.begin}
+	return Call{engine: e, quick: e.quick, attempt: 1, flags: e.begin}
 }
 
 // BeginLongPoll starts a call of a long-polling operation: if the quota refuses
 // its retry, the normal backoff is waited before the error is returned (R7).
 // Otherwise it is [Engine.Begin], panic and all.
 func (e *Engine) BeginLongPoll() Call {
-	if e == nil || e.begin == 0 {
+	if e == nil || e.quick == nil {
 		panicNoEngine()
 	}
-	return Call{engine: e, attempt: 1, flags: e.begin | longPoll}
+	return Call{engine: e, quick: e.quick, attempt: 1, flags: e.begin | longPoll}
 }
+
+// made reports whether e comes from New.
+func (e *Engine) made() bool { return e.quick != nil }
 
 //go:noinline
 func panicNoEngine() {
