@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 	"github.com/reprise-go/reprise/engine"
@@ -201,13 +199,4 @@ func (d *Drive) runWorkers(ctx context.Context) {
 		cancelCalls()
 		<-ended
 	}
-}
-
-// newPace returns a limiter that lets calls begin at the rate; nil does not
-// limit. It lets at most 10 ms of calls catch up at once.
-func newPace(perSecond float64) *rate.Limiter {
-	if perSecond == 0 {
-		return nil
-	}
-	return rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/100)))
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 )
@@ -77,9 +75,9 @@ func (w *worker) throttled(class classify.Class) {
 
 // work makes one call after the other until none is left to begin or issue is
 // done. Calls run under the context calls.
-func (w *worker) work(issue, calls context.Context, pace *rate.Limiter) {
+func (w *worker) work(issue, calls context.Context, pace *pace) {
 	for {
-		if pace != nil && pace.Wait(issue) != nil {
+		if !pace.wait(issue) {
 			return
 		}
 		if issue.Err() != nil {
