@@ -17,6 +17,7 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/report"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
+	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/settings"
 )
 
@@ -24,35 +25,37 @@ const (
 	defaultDuration = 10 * time.Second
 	defaultRate     = 2000
 	defaultWorkers  = 256
+	defaultCoalesce = 100 * time.Millisecond // where nothing but adaptive mode is asked for
 )
 
 // defaults are the variables in the tags below.
 var defaults = kong.Vars{
-	"faults":  faulty.DefaultMix,
-	"outage":  faulty.DefaultOutage,
-	"rate":    fmt.Sprint(defaultRate),
-	"workers": fmt.Sprint(defaultWorkers),
+	"faults":   faulty.DefaultMix,
+	"outage":   faulty.DefaultOutage,
+	"rate":     fmt.Sprint(defaultRate),
+	"coalesce": defaultCoalesce.String(),
+	"workers":  fmt.Sprint(defaultWorkers),
 }
 
 // driveCommand is `reprise drive`.
 type driveCommand struct {
 	Duration *time.Duration `group:"Load" placeholder:"10s" help:"Begin calls for this long. Default: 10s, or no limit with --calls."`
-	Calls    *uint64        `group:"Load" placeholder:"N" help:"Begin N calls and end. Without --rate they go as fast as they can."`
-	Workers  *int           `group:"Load" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${workers}; with --capacity and a rate, what the rate needs if every call takes the deadline."`
-	Rate     *float64       `group:"Load" placeholder:"PER-SECOND" help:"Begin at most so many calls per second; 0 is as fast as it goes. Default: ${rate}, or 0 with --calls."`
+	Calls    *uint64        `group:"Load" placeholder:"N" help:"Begin N calls and end."`
+	Workers  *int           `group:"Load" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${workers}; with a capacity and a rate, what the rate needs if every call takes the deadline."`
+	Rate     *float64       `group:"Load" placeholder:"PER-SECOND" help:"Begin at most so many calls per second; 0 is as fast as it goes. Default: ${rate}; 0 with --calls, but not where --capacity has a default."`
 
-	Mode           *string       `group:"Engine" enum:"standard,adaptive,legacy" placeholder:"MODE" help:"Retry mode: ${enum}. Default: standard."`
-	MaxAttempts    *int          `group:"Engine" placeholder:"N" help:"Most attempts of a call, the first included. Default: 3, DynamoDB 4, legacy 5."`
-	Service        string        `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
-	Deadline       time.Duration `group:"Engine" default:"3s" help:"Time that a call may take with all its retries; 0s is no limit. Default: ${default}."`
-	Coalesce       time.Duration `group:"Engine" default:"0s" placeholder:"WINDOW" help:"In adaptive mode, let a burst of throttles within so long cut the rate once. Default: every throttle cuts."`
-	AttemptTimeout time.Duration `group:"Engine" default:"1s" help:"Time that one attempt may take; 0s is no limit. Default: ${default}."`
+	Mode           *string        `group:"Engine" enum:"standard,adaptive,legacy" placeholder:"MODE" help:"Retry mode: ${enum}. Default: standard."`
+	MaxAttempts    *int           `group:"Engine" placeholder:"N" help:"Most attempts of a call, the first included. Default: 3, DynamoDB 4, legacy 5."`
+	Service        string         `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
+	Deadline       time.Duration  `group:"Engine" default:"3s" help:"Time that a call may take with all its retries; 0s is no limit. Default: ${default}."`
+	Coalesce       *time.Duration `group:"Engine" placeholder:"WINDOW" help:"In adaptive mode, let a burst of throttles within so long cut the rate once; 0s is for every throttle to cut. Default: 0s; ${coalesce} where --capacity has a default."`
+	AttemptTimeout time.Duration  `group:"Engine" default:"1s" help:"Time that one attempt may take; 0s is no limit. Default: ${default}."`
 
 	settingsFlags `embed:""`
 
-	Capacity  float64       `group:"Embedded server" default:"0" placeholder:"PER-SECOND" help:"Throttle the requests above so many per second, after a burst of a second's worth. Default: no limit."`
-	Faults    *string       `group:"Embedded server" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${faults}; none with --capacity."`
-	Outage    *string       `group:"Embedded server" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${outage}; none with --capacity."`
+	Capacity  *float64      `group:"Embedded server" placeholder:"PER-SECOND" help:"Throttle the requests above so many per second, after a burst of a second's worth; 0 is no limit. Default: 0; in adaptive mode, unless --faults, --outage or --target is given, two thirds of the rate, or a sixth of the run's calls if that is less."`
+	Faults    *string       `group:"Embedded server" placeholder:"KIND=SHARE,..." help:"What share of the requests fails how; kinds left out do not occur; none for none. Default: ${faults}; none with a capacity."`
+	Outage    *string       `group:"Embedded server" placeholder:"START+LENGTH+RECOVERY" help:"When everything fails, and how long failures then take to go back to normal, as shares of the run; none for none. Default: ${outage}; none with a capacity."`
 	Latency   time.Duration `group:"Embedded server" default:"0s" placeholder:"TIME" help:"How long every answer takes at the least, throttles included. Default: ${default}."`
 	SlowDelay time.Duration `group:"Embedded server" default:"1500ms" help:"How late slow answers are. Default: ${default}."`
 	Seed      uint64        `group:"Embedded server" default:"1" placeholder:"N" help:"Picks the sequence of faults. Default: ${default}."`
@@ -77,8 +80,8 @@ Examples:
   reprise drive                                    the demonstration: 10 s with an outage
   reprise drive --calls 1000000 --html run.html    a million calls, as fast as they go
   reprise drive --faults throttle=30% --outage none --service dynamodb
-  reprise drive --mode adaptive --capacity 500 --rate 750 --latency 20ms --coalesce 100ms --html run.html
-                                                   the send rate follows what the server can take
+  reprise drive --mode adaptive --html run.html    the send rate follows what the server can take
+  reprise drive --mode adaptive --capacity 500 --rate 750 --latency 20ms --coalesce 100ms
   reprise drive --mode legacy --duration 5s --json
   reprise drive --settings --profile prod          mode and attempts as the environment and the config file have them
   reprise drive --target http://127.0.0.1:8080/ --rate 500`
@@ -183,8 +186,6 @@ func (c *driveCommand) print(res record.Result, out streams) error {
 func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 	config := drive.Config{
 		AllowRemote:    c.AllowRemote,
-		Capacity:       c.Capacity,
-		Coalesce:       c.Coalesce,
 		Service:        c.Service,
 		Deadline:       c.Deadline,
 		AttemptTimeout: c.AttemptTimeout,
@@ -228,6 +229,15 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 			return config, err
 		}
 	}
+	if c.Capacity != nil {
+		config.Capacity = *c.Capacity
+	}
+	if c.Coalesce != nil {
+		config.Coalesce = *c.Coalesce
+	}
+	if config.Mode == engine.Adaptive && c.Capacity == nil && c.Faults == nil && c.Outage == nil && c.Target == "" {
+		c.showAdaptive(&config)
+	}
 	if config.Workers = config.DefaultWorkers(defaultWorkers); c.Workers != nil {
 		config.Workers = *c.Workers
 	}
@@ -253,6 +263,18 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 		}
 	}
 	return config, config.Check()
+}
+
+// showAdaptive fills in what shows adaptive mode best, but for what flags say: an
+// outage would show nothing of a limiter that follows throttles.
+func (c *driveCommand) showAdaptive(config *drive.Config) {
+	if c.Rate == nil {
+		config.Rate = defaultRate // calls that do not wait would all be gone at the first cut
+	}
+	config.Capacity = config.DefaultCapacity(defaultRate)
+	if c.Coalesce == nil {
+		config.Coalesce = defaultCoalesce
+	}
 }
 
 func isTerminal(w io.Writer) bool {

@@ -218,6 +218,38 @@ func TestDriveShowsTheSendLimiter(t *testing.T) {
 	}
 }
 
+// `reprise drive --mode adaptive` alone shows adaptive mode.
+func TestAdaptiveModeHasACapacityByDefault(t *testing.T) {
+	name := inEnvironment(t, profiles)
+	type setup struct {
+		Rate     float64 `json:"rate_per_second"`
+		Capacity float64 `json:"capacity_per_second"`
+		Coalesce float64 `json:"coalesce_ms"`
+		Outage   string  `json:"outage"`
+	}
+	for args, want := range map[string]setup{
+		"--mode adaptive": {2000, 10, 100, "none"},
+		"--settings --profile prod --config-file " + name: {2000, 10, 100, "none"},
+		"--mode adaptive --rate 12 --coalesce 0s":         {12, 8, 0, "none"},
+		"--mode adaptive --rate 0":                        {0, 10, 100, "none"},
+		"--mode adaptive --capacity 50":                   {0, 50, 0, "none"},
+		"--mode adaptive --capacity 0":                    {0, 0, 0, "30%+25%+20%"},
+		"--mode adaptive --faults none":                   {0, 0, 0, "30%+25%+20%"},
+		"--mode adaptive --outage none":                   {0, 0, 0, "none"},
+		"--mode standard":                                 {0, 0, 0, "30%+25%+20%"},
+	} {
+		code, out, stderr := reprise(append(strings.Fields("drive --calls 60 --deadline 200ms -q --json"), strings.Fields(args)...)...)
+		require.Zero(t, code, stderr)
+		var res struct{ Setup setup }
+		require.NoError(t, json.Unmarshal([]byte(out), &res))
+		assert.Equal(t, want, res.Setup, args)
+	}
+	code, out, stderr := reprise("drive", "--mode", "adaptive", "--calls", "60", "--deadline", "200ms", "-q")
+	require.Zero(t, code, stderr)
+	assert.True(t, strings.HasPrefix(out, "embedded faulty server with a capacity of 10/s"), out)
+	assert.Contains(t, out, "Send limiter")
+}
+
 func TestFullDisks(t *testing.T) {
 	code, out, stderr := reprise("drive", "--calls", "10", "--html", "/dev/full", "-q")
 	assert.Equal(t, 1, code)

@@ -115,3 +115,22 @@ func TestDefaultWorkers(t *testing.T) {
 	assert.Equal(t, 256, (&Config{Rate: 1, Capacity: 1, Deadline: time.Second}).DefaultWorkers(256))
 	assert.Equal(t, 256, (&Config{Capacity: 1}).DefaultWorkers(256))
 }
+
+func TestDefaultCapacity(t *testing.T) {
+	for _, row := range []struct {
+		config Config
+		want   float64
+	}{
+		{Config{Rate: 2000, Duration: 10 * time.Second}, 1300},
+		{Config{Rate: 750, Duration: 10 * time.Second}, 500},
+		{Config{Rate: 1, Duration: time.Minute}, 0.67},
+		{Config{Rate: 2000, Duration: 3 * time.Second}, 1000}, // a sixth of the calls
+		{Config{Rate: 2000, Calls: 3000}, 500},
+		{Config{Rate: 2000, Calls: 1e6}, 1300},
+		{Config{Rate: 2000, Calls: 1}, 0.17},
+		{Config{Calls: 1e6}, 4000}, // as fast as it goes
+		{Config{Duration: time.Second}, 1000},
+	} {
+		assert.InDelta(t, row.want, row.config.DefaultCapacity(6000), 1e-9, "%+v", row.config)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
@@ -41,6 +42,26 @@ type Config struct {
 	Seed      uint64
 	Latency   time.Duration // of every answer, at the least
 	Capacity  float64       // requests per second; 0 for no limit
+}
+
+// DefaultCapacity is a capacity that c has half as many calls again for: two
+// thirds of its rate, or of the given one if calls go as fast as they can. A short run has a smaller one, a sixth of its calls, or it
+// would be over before the burst of a second is used up.
+func (c *Config) DefaultCapacity(unpaced float64) float64 {
+	rate := c.Rate
+	if rate <= 0 {
+		rate = unpaced
+	}
+	capacity := 2 * rate / 3
+	if c.Calls > 0 {
+		capacity = min(capacity, float64(c.Calls)/6)
+	}
+	if c.Duration > 0 {
+		capacity = min(capacity, rate*c.Duration.Seconds()/6)
+	}
+	// Two digits are as good and easier to read.
+	round, _ := strconv.ParseFloat(strconv.FormatFloat(capacity, 'g', 2, 64), 64)
+	return round
 }
 
 // DefaultWorkers is how many calls at a time suit c: atLeast, and where calls
