@@ -44,7 +44,7 @@ type driveCommand struct {
 	Workers  *int           `group:"Load" placeholder:"N" help:"Make up to N calls at a time, each on a connection of its own. Default: ${workers}; with a capacity and a rate, what the rate needs if every call takes the deadline."`
 	Rate     *float64       `group:"Load" placeholder:"PER-SECOND" help:"Begin at most so many calls per second; 0 is as fast as it goes. Default: ${rate}; 0 with --calls, but not where --capacity has a default."`
 
-	Mode           *string        `group:"Engine" enum:"standard,adaptive,legacy" placeholder:"MODE" help:"Retry mode: ${enum}. Default: standard."`
+	Mode           *string        `group:"Engine" placeholder:"MODE" help:"Retry mode: standard, adaptive, legacy. Default: standard."`
 	MaxAttempts    *int           `group:"Engine" placeholder:"N" help:"Most attempts of a call, the first included. Default: 3, DynamoDB 4, legacy 5."`
 	Service        string         `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
 	Deadline       time.Duration  `group:"Engine" default:"3s" help:"Time that a call may take with all its retries; 0s is no limit. Default: ${default}."`
@@ -226,7 +226,7 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 	}
 	if c.Mode != nil {
 		if config.Mode, err = scenario.ParseMode(*c.Mode); err != nil {
-			return config, err
+			return config, fmt.Errorf("--mode: %w", err)
 		}
 	}
 	if c.Capacity != nil {

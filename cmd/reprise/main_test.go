@@ -76,7 +76,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"drive --workers 0", 2, "--workers is 0: want 1 to 4096"},
 		{"drive --rate=-5", 2, "--rate is -5"},
 		{"drive --rate NaN", 2, "--rate is NaN"},
-		{"drive --mode fast", 2, `--mode must be one of "standard","adaptive","legacy" but got "fast"`},
+		{"drive --mode fast", 2, `--mode: unknown mode "fast": want standard, adaptive or legacy`},
 		{"drive --max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
 		{"drive --max-attempts=-3", 2, "--max-attempts is -3"},
 		{"drive --deadline=-1s", 2, "--deadline is -1s"},
@@ -228,7 +228,7 @@ func TestAdaptiveModeHasACapacityByDefault(t *testing.T) {
 		Outage   string  `json:"outage"`
 	}
 	for args, want := range map[string]setup{
-		"--mode adaptive": {2000, 10, 100, "none"},
+		"--mode ADAPTIVE": {2000, 10, 100, "none"},
 		"--settings --profile prod --config-file " + name: {2000, 10, 100, "none"},
 		"--mode adaptive --rate 12 --coalesce 0s":         {12, 8, 0, "none"},
 		"--mode adaptive --rate 0":                        {0, 10, 100, "none"},

@@ -101,7 +101,7 @@ func TestRunFaults(t *testing.T) {
 		"wants more":      {one(`{}`, `{"steps":[{"status":500}]}`), `case 1 "n", call 1, step 1: the call wants more steps than it has: the engine retries after the last one`},
 		"after the end":   {one(`{"tokens":0}`, `{"steps":[{"status":500},{"status":200}]}`), `case 1 "n", call 1, step 2: a step after the end of its call: the engine ends it with step 1 (quota)`},
 		"engine's option": {one(`{"capacity":10}`, `{"steps":[{"status":200}]}`), `case 1 "n": engine: reprise/engine: Quota.TransientCost is 14: want 1 to the capacity, 10 tokens`},
-		"mode":            {one(`{"mode":"Standard"}`, `{"steps":[{"status":200}]}`), `engine: unknown mode "Standard": want standard, adaptive or legacy`},
+		"mode":            {one(`{"mode":"Fast"}`, `{"steps":[{"status":200}]}`), `engine: unknown mode "Fast": want standard, adaptive or legacy`},
 		"service":         {one(`{"service":"dynamo"}`, `{"steps":[{"status":200}]}`), `engine: unknown service "dynamo": want dynamodb or dynamodbstreams`},
 	} {
 		t.Run(name, func(t *testing.T) {
