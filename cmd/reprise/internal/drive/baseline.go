@@ -9,62 +9,76 @@ import (
 )
 
 // baselineCalls is how many calls each side of the baseline is measured over:
-// a fifth of a second together.
+// a third of a second together.
 const baselineCalls = 1000
 
-// baseline is what calls that succeed at once allocate, without the engine and
-// with it. The zero value is one that was not measured.
+// baseline is what calls that succeed at once allocate, in objects per call with
+// the embedded server's included. Nil is what was not measured.
 type baseline struct {
-	measured       bool
-	plain, reprise float64 // objects per call, the embedded server's included
+	plain   *float64 // without the engine
+	reprise *float64 // with it
+	timed   *float64 // with it and the attempt time-out, if there is one
 }
 
 // measureBaseline calls the embedded server's calm path, one call at a time.
-// These calls are counted nowhere.
+// These calls are counted nowhere. A side of which a call fails, as all do with a
+// time-out that is too short, is not measured.
 func (d *Drive) measureBaseline(ctx context.Context) (baseline, error) {
+	var b baseline
 	if d.server == nil {
-		return baseline{}, nil
+		return b, nil
 	}
 	// The run's settings without what belongs to the run: its counting, its
 	// quota, which a call that times out here must not pay from, and its limiter.
 	e, err := newEngine(&d.config)
 	if err != nil {
-		return baseline{}, err
+		return b, err
 	}
-	retrying, err := d.door(e, d.transport)
+	reprise, err := door(e, d.transport, 0)
 	if err != nil {
-		return baseline{}, err
+		return b, err
 	}
-	url := d.server.URL() + faulty.CalmPath
-	objects := func(transport http.RoundTripper) (float64, error) {
-		client := newClient(transport)
-		var before record.HeapAllocs
-		// The first tenth opens the connection and warms the pools.
-		for i := range baselineCalls + baselineCalls/10 {
-			if i == baselineCalls/10 {
-				before = record.ReadHeapAllocs()
-			}
-			if _, err := send(ctx, client, url, true); err != nil {
-				return 0, err
-			}
+	b.plain, b.reprise = d.objects(ctx, d.transport), d.objects(ctx, reprise)
+	if d.config.AttemptTimeout > 0 {
+		timed, err := door(e, d.transport, d.config.AttemptTimeout)
+		if err != nil {
+			return b, err
 		}
-		after := record.ReadHeapAllocs()
-		return float64(after.Objects-before.Objects) / baselineCalls, nil
+		b.timed = d.objects(ctx, timed)
 	}
-	b := baseline{measured: true}
-	if b.plain, err = objects(d.transport); err != nil {
-		return baseline{}, err
+	return b, context.Cause(ctx)
+}
+
+// objects is how many a call through transport allocates; nil if one fails.
+func (d *Drive) objects(ctx context.Context, transport http.RoundTripper) *float64 {
+	url := d.server.URL() + faulty.CalmPath
+	client := newClient(transport)
+	var before record.HeapAllocs
+	// The first tenth opens the connection and warms the pools.
+	for i := range baselineCalls + baselineCalls/10 {
+		if i == baselineCalls/10 {
+			before = record.ReadHeapAllocs()
+		}
+		if _, err := send(ctx, client, url, true); err != nil {
+			return nil
+		}
 	}
-	if b.reprise, err = objects(retrying); err != nil {
-		return baseline{}, err
-	}
-	return b, nil
+	after := record.ReadHeapAllocs()
+	return new(float64(after.Objects-before.Objects) / baselineCalls)
 }
 
 func (b baseline) fill(a *record.Allocs) {
-	if !b.measured {
-		return
+	a.PlainClient, a.ThroughReprise = b.plain, b.reprise
+	a.AddedByReprise, a.AddedByTimeout = difference(b.reprise, b.plain), difference(b.timed, b.reprise)
+	if b.plain != nil {
+		a.BaselineSamples = baselineCalls
 	}
-	a.BaselineSamples = baselineCalls
-	a.PlainClient, a.ThroughReprise, a.AddedByReprise = new(b.plain), new(b.reprise), new(b.reprise-b.plain)
+}
+
+// difference is nil if one side is.
+func difference(with, without *float64) *float64 {
+	if with == nil || without == nil {
+		return nil
+	}
+	return new(*with - *without)
 }

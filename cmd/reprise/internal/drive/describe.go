@@ -1,8 +1,13 @@
 package drive
 
 import (
+	"errors"
+	"net/url"
+
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
+	"github.com/reprise-go/reprise/engine"
 )
 
 // describe fills in what the recorder does not know.
@@ -26,6 +31,9 @@ func (d *Drive) describe(res *record.Result, b baseline) {
 	res.Retries.Unsent = d.engine.Stats().UnsentRetries
 	res.Quota.Enabled = res.Setup.Mode != "legacy"
 	b.fill(&res.Allocs)
+	if last := d.lastErr.Load(); last != nil {
+		res.LastError = new(scenario.Printable(cause(*last)))
+	}
 	if d.server == nil {
 		return
 	}
@@ -41,6 +49,18 @@ func (d *Drive) describe(res *record.Result, b baseline) {
 	for _, kind := range faulty.Kinds() {
 		res.Server.Faults[kind.String()] = served[kind]
 	}
+}
+
+// cause is err without what the table says anyway: the target, which http.Client
+// puts before it, and why the call got no further attempt.
+func cause(err error) string {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	if outer, ok := errors.AsType[*engine.Error](err); ok && outer.Err != nil {
+		err = outer.Err
+	}
+	return err.Error()
 }
 
 // capacity is what the embedded server's capacity has done so far; nil if it

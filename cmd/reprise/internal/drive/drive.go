@@ -18,7 +18,7 @@ import (
 // drainLimit is how long calls in flight may go on after the last call began.
 const drainLimit = 5 * time.Second
 
-// ErrNoAnswer is a run in which no attempt was answered.
+// ErrNoAnswer is a run in which no attempt was answered by the user's own server.
 var ErrNoAnswer = errors.New("no attempt was answered")
 
 // Drive is a run that is set up: the server, the client and the engine between
@@ -37,7 +37,7 @@ type Drive struct {
 	begun atomic.Uint64
 	// started is when the run began, in nanoseconds of Unix time; 0 before.
 	started atomic.Int64
-	// lastErr is the latest error of a call that got no answer.
+	// lastErr is the latest error that a call ended with, but for cancellations.
 	lastErr atomic.Pointer[error]
 	// shareUsed is of the server's capacity, until the last call began.
 	shareUsed float64
@@ -140,7 +140,7 @@ func (d *Drive) Run(ctx context.Context, watch func(*record.Recorder) (stop func
 	}
 	baseline, err := d.measureBaseline(ctx)
 	if err != nil {
-		return record.Result{}, fmt.Errorf("measuring the plain client: %w", err)
+		return record.Result{}, err
 	}
 
 	d.recorder.Begin()
@@ -154,10 +154,11 @@ func (d *Drive) Run(ctx context.Context, watch func(*record.Recorder) (stop func
 	res := d.recorder.Result(elapsed, d.engine.Quota().TransientCost)
 	res.Interrupted = ctx.Err() != nil
 	d.describe(&res, baseline)
-	if res.Attempts > 0 && res.Answered == 0 && !res.Interrupted {
-		err = ErrNoAnswer
+	// An embedded server that answers nothing does as it was told.
+	if d.server == nil && res.Attempts > 0 && res.Answered == 0 && !res.Interrupted {
+		err = fmt.Errorf("%w by %s", ErrNoAnswer, d.url)
 		if last := d.lastErr.Load(); last != nil {
-			err = fmt.Errorf("%w by %s: %w", ErrNoAnswer, d.url, *last)
+			err = fmt.Errorf("%w: %w", err, *last)
 		}
 	}
 	return res, err

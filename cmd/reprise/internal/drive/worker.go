@@ -29,9 +29,9 @@ func (d *Drive) newWorker() (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	retrying, err := d.door(e, &base{
+	retrying, err := door(e, &base{
 		next: d.transport, recorder: d.recorder, trace: &w.trace, limited: d.config.Mode == engine.Adaptive,
-	})
+	}, d.config.AttemptTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +104,21 @@ func (w *worker) call(ctx context.Context) {
 	status, err := send(ctx, w.client, d.url, d.server != nil)
 	took := time.Since(start)
 	if err != nil {
-		d.lastErr.Store(&err)
+		d.keep(err)
 		if endedWaiting(err) {
 			d.recorder.WaitEnded()
 		}
 	}
 	ok := err == nil && status < http.StatusBadRequest
 	d.recorder.EndCall(phase, ok, w.trace.attempts, took-w.trace.service)
+}
+
+// keep remembers what a call died of. That it was cancelled says nothing of the
+// target.
+func (d *Drive) keep(err error) {
+	if !errors.Is(err, context.Canceled) {
+		d.lastErr.Store(&err)
+	}
 }
 
 // endedWaiting says whether a call ended because the send limiter's wait did

@@ -38,6 +38,7 @@ type Result struct {
 	Throttled    uint64  `json:"attempts_throttled"`
 	Retries      Retries `json:"retries"`
 	Stops        Stops   `json:"stops"`
+	LastError    *string `json:"last_error"` // that a call ended with; null if none did
 	Added        Latency `json:"added_latency_ms"`
 	AddedRetried Latency `json:"added_latency_retried_calls_ms"`
 	Quota        Quota   `json:"quota"`
@@ -125,15 +126,17 @@ type Quota struct {
 
 // Allocs are heap allocations. PerCall and BytesPerCall are the whole
 // process's during the run, which includes the HTTP client and the embedded
-// server. The other two are measured before the run on calls that succeed at
-// once: a plain http.Client and the same with the engine around it. They are
-// null if there is no embedded server to measure on.
+// server. The others are measured before the run on calls that succeed at
+// once: a plain http.Client, the same with the engine around it, and what a
+// time-out of each attempt adds to that. They are null if there is no embedded
+// server to measure on, or if calls failed there.
 type Allocs struct {
 	PerCall         float64  `json:"per_call"`
 	BytesPerCall    float64  `json:"bytes_per_call"`
 	PlainClient     *float64 `json:"plain_client_per_call"`
 	ThroughReprise  *float64 `json:"through_reprise_per_call"`
 	AddedByReprise  *float64 `json:"added_by_reprise_per_call"`
+	AddedByTimeout  *float64 `json:"added_by_attempt_timeout_per_call"`
 	BaselineSamples int      `json:"baseline_calls"`
 }
 

@@ -17,7 +17,7 @@ func capacityRows(c record.Capacity) group {
 func limiterRows(l record.Limiter) group {
 	const title = "Send limiter (adaptive mode)"
 	if !l.Enabled {
-		return group{title, []row{{"fill rate", "none", "nothing was throttled, so nothing was held back"}}}
+		return group{title, []row{{"fill rate", "none", "nothing was throttled or held back"}}}
 	}
 	w := l.AdmissionWait
 	rows := []row{

@@ -38,11 +38,12 @@ func sample() record.Result {
 		CallsPerSec: 2000, Attempts: 1300000, PerCall: 1.053, Answered: 1290000,
 		Retries:      record.Retries{Total: 65433, Transient: 60000, Throttling: 5433, Unsent: 2},
 		Stops:        record.Stops{Total: 1, ByReason: map[string]uint64{}},
+		LastError:    new("read tcp 127.0.0.1:41000->127.0.0.1:1: read: connection reset by peer"),
 		Added:        record.Latency{P50: 0.008, P99: 95.2, P999: 1234.5, Max: 61000},
 		AddedRetried: record.Latency{P50: 51.7, P99: 812, P999: 1900, Max: 61000},
 		Quota:        record.Quota{Enabled: true, Capacity: 500, Lowest: 3, Last: 500, DrainedAfterMS: new(20.0), FullAgainAfterMS: new(310.0)},
 		Allocs: record.Allocs{
-			PerCall: 130.2, BytesPerCall: 13000, PlainClient: new(84.4), ThroughReprise: new(96.4), AddedByReprise: new(12.0), BaselineSamples: 1000,
+			PerCall: 130.2, BytesPerCall: 13000, PlainClient: new(84.4), ThroughReprise: new(84.5), AddedByReprise: new(0.1), AddedByTimeout: new(11.0), BaselineSamples: 1000,
 		},
 		Phases: []record.Phase{
 			{Name: "before", EndMS: 300, Calls: 600, Successes: 600, SuccessRate: 1, Attempts: 620, PerCall: 1.033, LowestQuota: 480},
@@ -109,6 +110,15 @@ func TestTable(t *testing.T) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSpace(line)), 80, line)
 	}
 
+	rushed := sample()
+	rushed.Allocs = record.Allocs{PerCall: 60}
+	rushed.LastError = new(strings.Repeat("long", 50))
+	plain = Table(rushed, false)
+	assert.Equal(t, 2, strings.Count(plain, "not measured"))
+	for line := range strings.Lines(plain) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSpace(line)), 80, line)
+	}
+
 	res := sample()
 	res.Interrupted = true
 	assert.True(t, strings.HasPrefix(Table(res, false), "interrupted:"))
@@ -119,7 +129,7 @@ func TestTable(t *testing.T) {
 
 	calm := limited()
 	calm.Limiter = &record.Limiter{}
-	assert.Contains(t, Table(calm, false), "nothing was throttled, so nothing was held back")
+	assert.Contains(t, Table(calm, false), "nothing was throttled or held back")
 }
 
 // The keys of the JSON are promised: see README.md.

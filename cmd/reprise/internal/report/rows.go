@@ -42,6 +42,9 @@ func callRows(res record.Result) group {
 			rows = append(rows, row{"  " + reason.String(), count(n), reasonNotes[reason.String()]})
 		}
 	}
+	if res.LastError != nil {
+		rows = append(rows, row{"last error", "", *res.LastError})
+	}
 	return group{"Calls", rows}
 }
 
@@ -108,9 +111,20 @@ func allocRows(res record.Result) group {
 		note = "HTTP client and server included"
 	}
 	rows := []row{{"in this run", fmt.Sprintf("%.1f", a.PerCall), fmt.Sprintf("%s; %.1f KiB", note, a.BytesPerCall/1024)}}
+	if !res.Setup.Embedded {
+		return group{"Heap allocations per call", rows}
+	}
+	added := row{"added by reprise", "-", "not measured: a call failed"}
 	if a.AddedByReprise != nil {
-		rows = append(rows, row{"added by reprise", fmt.Sprintf("%.1f", *a.AddedByReprise),
-			fmt.Sprintf("%.1f with it, %.1f with a plain client", *a.ThroughReprise, *a.PlainClient)})
+		added = row{added.Name, fmt.Sprintf("%.1f", *a.AddedByReprise), fmt.Sprintf("%.1f with it, %.1f with a plain client", *a.ThroughReprise, *a.PlainClient)}
+	}
+	rows = append(rows, added)
+	if res.Setup.AttemptTimeoutMS > 0 {
+		added = row{"by the time-out", "-", "not measured: a call failed"}
+		if a.AddedByTimeout != nil {
+			added = row{added.Name, fmt.Sprintf("%.1f", *a.AddedByTimeout), "of each attempt (--attempt-timeout)"}
+		}
+		rows = append(rows, added)
 	}
 	return group{"Heap allocations per call", rows}
 }

@@ -12,6 +12,10 @@ import (
 // tableWidth is what a small terminal has.
 const tableWidth = 80
 
+// noteWidth is what the longest note of our own needs; an error
+// can be longer.
+const noteWidth = 41
+
 // Table returns the result as plain text for a terminal, 80 columns
 // wide at the most for any but huge numbers; styled with bold titles, which are escape sequences.
 func Table(res record.Result, styled bool) string {
@@ -35,7 +39,7 @@ func Table(res record.Result, styled bool) string {
 		}
 		t.AppendRow(table.Row{title, title, title}, table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignLeft})
 		for _, r := range g.Rows {
-			t.AppendRow(table.Row{"  " + r.Name, r.Value, r.Note})
+			t.AppendRow(table.Row{"  " + r.Name, r.Value, text.WrapSoft(r.Note, noteWidth)})
 		}
 	}
 	b.WriteString(t.Render() + "\n")
