@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,13 +20,13 @@ type Output struct {
 	path   string // as the user gave it
 	target string // with symbolic links followed
 	file   *os.File
-	mode   fs.FileMode
+	mode   fs.FileMode // of what is replaced; 0 if nothing is
 	direct bool
 }
 
 // Open prepares to write path.
 func Open(path string) (*Output, error) {
-	o := &Output{path: path, target: path, mode: 0o644}
+	o := &Output{path: path, target: path}
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		o.target = resolved
 	}
@@ -49,7 +50,9 @@ func Open(path string) (*Output, error) {
 		_ = o.file.Close()
 	}
 	dir, name := filepath.Split(o.target)
-	if o.file, err = os.CreateTemp(filepath.Clean(dir+"."), "."+name+".*"); err != nil {
+	temporary := filepath.Join(dir, "."+name+"."+rand.Text()[:8])
+	// Not os.CreateTemp, which leaves nothing of what the umask allows.
+	if o.file, err = os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); err != nil {
 		return nil, o.explain(err)
 	}
 	return o, nil
@@ -68,7 +71,10 @@ func (o *Output) Write(report []byte) error {
 	if o.direct {
 		return o.explain(errors.Join(err, o.file.Close()))
 	}
-	err = errors.Join(err, o.file.Chmod(o.mode), o.file.Sync(), o.file.Close())
+	if o.mode != 0 {
+		err = errors.Join(err, o.file.Chmod(o.mode))
+	}
+	err = errors.Join(err, o.file.Sync(), o.file.Close())
 	if err == nil {
 		err = os.Rename(o.file.Name(), o.target)
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,7 +33,20 @@ func TestOutputAppearsWholeOrNotAtAll(t *testing.T) {
 	assert.Equal(t, []string{"run.html"}, names(t, dir))
 	info, err := os.Stat(path)
 	require.NoError(t, err)
-	assert.EqualValues(t, 0o644, info.Mode().Perm())
+	assert.Zero(t, info.Mode().Perm()&0o111)
+}
+
+func TestOutputHonoursTheUmask(t *testing.T) {
+	for umask, want := range map[int]os.FileMode{0o022: 0o644, 0o077: 0o600, 0o002: 0o664} {
+		path := filepath.Join(t.TempDir(), "run.html")
+		defer syscall.Umask(syscall.Umask(umask))
+		o, err := Open(path)
+		require.NoError(t, err)
+		require.NoError(t, o.Write([]byte("whole")))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Equal(t, want, info.Mode().Perm(), "umask %03o", umask)
+	}
 }
 
 func TestOutputKeepsTheOldOneUntilThen(t *testing.T) {
