@@ -140,7 +140,7 @@ func (c *driveCommand) drive(ctx context.Context, config drive.Config, out strea
 		switch {
 		case c.Quiet:
 			return func() {}
-		case isTerminal(out.Err):
+		case width(out.Err) >= liveWidth:
 			return progress.Live(out.Err, r, d.Progress, phases)
 		default:
 			return progress.Lines(out.Err, r, phases)
@@ -275,6 +275,23 @@ func (c *driveCommand) showAdaptive(config *drive.Config) {
 	if c.Coalesce == nil {
 		config.Coalesce = defaultCoalesce
 	}
+}
+
+// liveWidth is the narrowest terminal, in columns, that bars fit on: lines that it
+// breaks could not be drawn over.
+const liveWidth = 50
+
+// width is that of the terminal w; 0 if it is none, or does not tell.
+func width(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }
 
 func isTerminal(w io.Writer) bool {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -20,6 +21,8 @@ import (
 
 // commands are what reprise can do: one struct with a Run method each.
 type commands struct {
+	Version kong.VersionFlag `help:"Print the version and end."`
+
 	Drive   driveCommand   `cmd:"" help:"Drive HTTP calls through the engine, against an embedded server that fails on purpose."`
 	Replay  replayCommand  `cmd:"" help:"Replay written-down calls and check what the engine decides."`
 	Explain explainCommand `cmd:"" help:"Explain what a failure means: its class, the rule, the cost and the delays."`
@@ -39,6 +42,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exit = code }),
 		kong.Vars(defaults),
+		kong.Vars{"version": "reprise " + version()},
 	)
 	if err != nil {
 		return fail(stderr, err)
@@ -60,6 +64,15 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, err)
 	}
 	return 0
+}
+
+// version is the module's, or "devel" where it was not built as one.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "devel"
+	}
+	return info.Main.Version
 }
 
 // streams are where a command writes: results to Out, everything else to Err.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // childVariable makes the test binary behave as the command.
@@ -55,6 +56,29 @@ func TestHelp(t *testing.T) {
 	assert.Contains(t, out, "Examples:")
 	assert.Contains(t, out, "reprise drive --calls 1000000")
 	assert.NotContains(t, out, "${", "every variable is filled in")
+}
+
+func TestVersion(t *testing.T) {
+	code, out, stderr := reprise("--version")
+	assert.Zero(t, code)
+	assert.Empty(t, stderr)
+	assert.Regexp(t, `^reprise (devel|v\d+\.\d+\.\d+\S*)\n$`, out)
+}
+
+// A pseudo-terminal's master tells its size as a terminal does.
+func TestNarrowTerminalsGetLines(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer terminal.Close()
+	for _, columns := range []uint16{liveWidth - 1, liveWidth, 200} {
+		require.NoError(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
+		assert.EqualValues(t, columns, width(terminal))
+	}
+	assert.Zero(t, width(new(bytes.Buffer)))
+	null, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer null.Close()
+	assert.Zero(t, width(null))
 }
 
 func TestWrongCommandLines(t *testing.T) {
