@@ -11,7 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -246,29 +248,36 @@ func TestDriveShowsTheSendLimiter(t *testing.T) {
 func TestAdaptiveModeHasACapacityByDefault(t *testing.T) {
 	name := inEnvironment(t, profiles)
 	type setup struct {
-		Rate     float64 `json:"rate_per_second"`
-		Capacity float64 `json:"capacity_per_second"`
-		Coalesce float64 `json:"coalesce_ms"`
-		Outage   string  `json:"outage"`
+		Rate, Capacity float64
+		Coalesce       time.Duration
+		Outage         string
 	}
+	const window, outage = 100 * time.Millisecond, "30%+25%+20%"
 	for args, want := range map[string]setup{
-		"--mode ADAPTIVE": {2000, 10, 100, "none"},
-		"--settings --profile prod --config-file " + name: {2000, 10, 100, "none"},
+		"--mode ADAPTIVE": {2000, 1300, window, "none"},
+		"--settings --profile prod --config-file " + name: {2000, 1300, window, "none"},
+		"--mode adaptive --calls 60":                      {2000, 10, window, "none"},
 		"--mode adaptive --rate 12 --coalesce 0s":         {12, 8, 0, "none"},
-		"--mode adaptive --rate 0":                        {0, 10, 100, "none"},
-		"--mode adaptive --capacity 50":                   {0, 50, 0, "none"},
-		"--mode adaptive --capacity 0":                    {0, 0, 0, "30%+25%+20%"},
-		"--mode adaptive --faults none":                   {0, 0, 0, "30%+25%+20%"},
-		"--mode adaptive --outage none":                   {0, 0, 0, "none"},
-		"--mode standard":                                 {0, 0, 0, "30%+25%+20%"},
+		"--mode adaptive --rate 0":                        {0, 1300, window, "none"},
+		"--mode adaptive --capacity 50":                   {2000, 50, 0, "none"},
+		"--mode adaptive --capacity 0":                    {2000, 0, 0, outage},
+		"--mode adaptive --faults none":                   {2000, 0, 0, outage},
+		"--mode adaptive --outage none":                   {2000, 0, 0, "none"},
+		"--mode adaptive --target http://127.0.0.1:1":     {2000, 0, 0, outage},
+		"--mode standard --calls 60":                      {0, 0, 0, outage},
 	} {
-		code, out, stderr := reprise(append(strings.Fields("drive --calls 60 --deadline 200ms -q --json"), strings.Fields(args)...)...)
-		require.Zero(t, code, stderr)
-		var res struct{ Setup setup }
-		require.NoError(t, json.Unmarshal([]byte(out), &res))
-		assert.Equal(t, want, res.Setup, args)
+		var cli commands
+		parser, err := kong.New(&cli, kong.Vars(defaults))
+		require.NoError(t, err)
+		_, err = parser.Parse(append([]string{"drive"}, strings.Fields(args)...))
+		require.NoError(t, err)
+		found, err := cli.Drive.load()
+		require.NoError(t, err)
+		c, err := cli.Drive.config(found)
+		require.NoError(t, err)
+		assert.Equal(t, want, setup{c.Rate, c.Capacity, c.Coalesce, c.Outage.String()}, args)
 	}
-	code, out, stderr := reprise("drive", "--mode", "adaptive", "--calls", "60", "--deadline", "200ms", "-q")
+	code, out, stderr := reprise("drive", "--mode", "adaptive", "--calls", "60", "--workers", "8", "--deadline", "200ms", "-q")
 	require.Zero(t, code, stderr)
 	assert.True(t, strings.HasPrefix(out, "embedded faulty server with a capacity of 10/s"), out)
 	assert.Contains(t, out, "Send limiter")
