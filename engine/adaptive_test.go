@@ -96,7 +96,7 @@ func TestAdaptiveDeadline(t *testing.T) {
 		assert.Zero(t, refused.Attempts)
 		assert.NoError(t, refused.Err)
 		assert.Equal(t, 2*time.Second, refused.Wait.Round(ms))
-		assert.EqualError(t, err, "reprise/engine: no time for a retry before the deadline after 0 attempts (the send limiter asks to wait 2s)")
+		assert.EqualError(t, err, "reprise/engine: deadline too near before the first attempt (the send limiter asks to wait 2s)")
 		assert.Zero(t, e.Stats().Limiter.Level)
 		assert.Zero(t, e.Stats().Limiter.Waiting)
 	})

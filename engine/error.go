@@ -42,9 +42,14 @@ type Error struct {
 
 // Error says how often was tried, why it ended, and the last error.
 func (e *Error) Error() string {
-	s := fmt.Sprintf("reprise/engine: %s after %d attempt", e.why(), e.Attempts)
-	if e.Attempts != 1 {
-		s += "s"
+	var s string
+	switch e.Attempts {
+	case 0:
+		s = fmt.Sprintf("reprise/engine: %s before the first attempt", e.why())
+	case 1:
+		s = fmt.Sprintf("reprise/engine: %s after 1 attempt", e.why())
+	default:
+		s = fmt.Sprintf("reprise/engine: %s after %d attempts", e.why(), e.Attempts)
 	}
 	if e.Cause != nil {
 		s += fmt.Sprintf(" (%v)", e.Cause)
@@ -67,6 +72,9 @@ func (e *Error) why() string {
 	case ReasonQuota:
 		return fmt.Sprintf("retry quota refused (a retry costs %d tokens, %d of %d are left)", e.QuotaCost, e.QuotaLeft, e.QuotaCapacity)
 	case ReasonDeadline:
+		if e.Attempts == 0 {
+			return "deadline too near"
+		}
 		return "no time for a retry before the deadline"
 	case ReasonCancelled:
 		return "cancelled"
