@@ -5,6 +5,7 @@ MODULES   := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod)))
 FUZZTIME  ?= 10s
 BENCHTIME ?= 50ms
 COUNT     ?= 6
+PROCS     ?= 1,2
 CALLS     ?= 3000
 VECTORS   := testdata/vectors
 UPSTREAM  ?= ../shared/vectors
@@ -32,10 +33,10 @@ fuzz: ## each fuzz target in turn, FUZZTIME each (10s; 5000x is a count of input
 	for p in $$packages; do words=$$(go test -list '^Fuzz' $$p); for f in $$words; do case $$f in Fuzz*) \
 	echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
 
-bench: ## the benchmarks beside the code, COUNT rounds one after another (6), through benchstat
+bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), COUNT rounds in turn (6), through benchstat
 	@mkdir -p bin; : >bin/bench.txt
 	@set -e; for round in $$(seq $(COUNT)); do for m in $(MODULES); do echo "== round $$round of $(COUNT): $$m"; \
-	(cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
+	(cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -cpu $(PROCS) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
 	go tool benchstat bin/bench.txt
 
 vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
