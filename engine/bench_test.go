@@ -105,12 +105,14 @@ func BenchmarkDecision(b *testing.B) {
 	})
 	b.Run("path=do-refused", func(b *testing.B) {
 		e := mustNew(b, engine.WithTokens(0))
-		ctx, err := context.Background(), errors.New("boom")
+		ctx, err := context.Background(), error(slowDown)
 		fail := func(context.Context) (int, error) { return 0, err }
 		b.ReportAllocs()
 		b.RunParallel(func(pb *testing.PB) {
 			for pb.Next() {
-				_, _ = engine.Do(ctx, e, fail)
+				if _, err := engine.Do(ctx, e, fail); !errors.Is(err, engine.ErrQuota) {
+					panic(err)
+				}
 			}
 		})
 	})
