@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/reprise-go/reprise/engine"
 )
 
 // standardRetryAfter reads the Retry-After header: whole seconds, or a date,
@@ -30,21 +32,12 @@ func standardRetryAfter(h http.Header) time.Duration {
 	return max(0, at.Sub(from))
 }
 
-// seconds parses a number of seconds without a sign.
+// seconds parses a number of seconds without a sign, by the same rules as
+// milliseconds.
 func seconds(digits string) time.Duration {
-	const most = math.MaxInt64 / int64(time.Second)
-	var n int64
-	for i := range len(digits) {
-		digit := digits[i] - '0'
-		if digit > 9 {
-			return 0
-		}
-		if n <= most {
-			n = n*10 + int64(digit)
-		}
+	const thousand = time.Second / time.Millisecond
+	if millis := engine.ParseRetryAfter(digits); millis <= math.MaxInt64/thousand {
+		return millis * thousand
 	}
-	if n > most {
-		return math.MaxInt64
-	}
-	return time.Duration(n) * time.Second
+	return math.MaxInt64
 }
