@@ -7,9 +7,10 @@ import (
 )
 
 // Observer is a set of hooks, each of which may be nil. They are called by the
-// goroutine that drives the call, in the order of the events, and must return
-// soon: the call waits for them. A hook that panics does not fail the call; the
-// panic is counted in [Stats].HookPanics and dropped. The zero Observer
+// goroutine that drives the call, in the order of the events. The call waits for
+// them, so a hook must return soon and wait for nothing of the call's own, such
+// as the reading of its request's body. A hook that panics does not fail the
+// call; the panic is counted in [Stats].HookPanics and dropped. The zero Observer
 // observes nothing and costs nothing.
 type Observer struct {
 	// Retry is called when a retry was granted, before its delay.
