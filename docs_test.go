@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -153,7 +154,13 @@ var unwanted = []struct {
 	{regexp.MustCompile(`\b(TOD[O]|FIXM[E]|XX[X])\b`), "leaves work behind: do it, or file it as an issue"},
 }
 
+// fileName is a name that somebody chose: what a mistyped flag left behind, such as "-", is none.
+var fileName = regexp.MustCompile(`^[\w.][\w.-]*$`)
+
 func wordFaults(name string, text []byte) (faults []string) {
+	if !fileName.MatchString(path.Base(name)) {
+		faults = append(faults, fmt.Sprintf("%q: no name for a file: is it a leftover?", name))
+	}
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		for _, word := range unwanted {
 			if found := word.pattern.Find(line); found != nil {
@@ -222,6 +229,12 @@ func TestWordsBreak(t *testing.T) {
 		}
 	}
 	assert.Empty(t, wordFaults("p/p_test.go", []byte(long)))
+	for _, name := range []string{"p/-", "p/--html", "p/a b"} {
+		assert.NotEmpty(t, wordFaults(name, nil), name)
+	}
+	for _, name := range []string{"p/p.go", ".gitignore", "p/back-and-forth", ".ci/run"} {
+		assert.Empty(t, wordFaults(name, nil), name)
+	}
 
 	for code, fault := range map[string]string{
 		`import "time"; func f() { time.Sleep(1) }`:           "time.Sleep in a test",
