@@ -73,13 +73,14 @@ func (c *Call) AdmitWait(ctx context.Context) Decision {
 	if c.Admit() == 0 {
 		return Decision{Reason: ReasonRetry}
 	}
-	return c.queue(ctx, classify.NonRetryable)
+	return c.queue(ctx, Outcome{})
 }
 
-// queue waits in the limiter's line until the attempt is admitted; class is that
-// of the latest failure.
-func (c *Call) queue(ctx context.Context, class classify.Class) Decision {
-	e := c.engine
+// queue waits in the limiter's line until the attempt is admitted; o is the
+// latest failure.
+func (c *Call) queue(ctx context.Context, o Outcome) Decision {
+	e, class := c.engine, o.Class
+	deadline := sooner(ctx, o.Deadline)
 	clock := e.policy.Load().clock
 	place := e.limiter.Wait()
 	defer place.Leave()
@@ -95,7 +96,7 @@ func (c *Call) queue(ctx context.Context, class classify.Class) Decision {
 		default:
 		}
 		left := forever
-		if deadline, ok := ctx.Deadline(); ok {
+		if !deadline.IsZero() {
 			if left = deadline.Sub(clock.Now()); left <= 0 {
 				return c.unsent(class, ReasonDeadline)
 			}
@@ -148,17 +149,16 @@ func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 		}
 		return c.abandon(o.Class, endOf(ctx))
 	}
-	if deadline, ok := ctx.Deadline(); ok && (o.Deadline.IsZero() || deadline.Before(o.Deadline)) {
-		o.Deadline = deadline
-	}
+	o.Deadline = sooner(ctx, o.Deadline)
 	return c.Fail(o)
 }
 
 // Wait waits for the delay of d, which FailIn or Fail has just decided about o,
 // and admits the next attempt, if there is one. If the Reason it returns is
 // ReasonRetry, send again now; any other has ended the call, and is ready for
-// [Call.Wrap]. Blocks for the delay, and no longer than ctx lives; allocates as
-// [Call.FailWait].
+// [Call.Wrap]. The limiter's wait is held to the deadlines of ctx and o as in
+// [Call.AdmitWait]. Blocks for the delay, and no longer than ctx lives; allocates
+// as [Call.FailWait].
 func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
 	if c.engine == nil {
 		return Decision{}
@@ -177,7 +177,7 @@ func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
 		return c.abandon(o.Class, endOf(ctx))
 	}
 	if c.Admit() != 0 {
-		if admission := c.queue(ctx, o.Class); admission.Reason != ReasonRetry {
+		if admission := c.queue(ctx, o); admission.Reason != ReasonRetry {
 			return admission
 		}
 	}
@@ -191,6 +191,15 @@ func (c *Call) unsentByPanic() {
 	if c.flags&granted != 0 {
 		c.Abandon()
 	}
+}
+
+// sooner is ctx's deadline or the given one, whichever comes first; zero if there
+// is neither.
+func sooner(ctx context.Context, deadline time.Time) time.Time {
+	if end, ok := ctx.Deadline(); ok && (deadline.IsZero() || end.Before(deadline)) {
+		return end
+	}
+	return deadline
 }
 
 // endOf says whether a context that is done ran out of time or was cancelled.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 )
 
@@ -122,4 +123,29 @@ func TestFailInAfterAnUnadmittedAttempt(t *testing.T) {
 	assert.Equal(t, engine.ReasonCancelled, c.FailIn(ctx, transient).Reason)
 	assert.Equal(t, 486, level(e))
 	assert.Equal(t, 2, c.Attempts())
+}
+
+// The limiter's wait obeys the outcome's deadline as it does the context's: a
+// token that comes after it is not waited for, and what the retry took comes back.
+func TestWaitObeysTheOutcomesDeadline(t *testing.T) {
+	for name, ctxTimeout := range map[string]time.Duration{"no deadline of the context's": 0, "a later one": time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			e := adaptive(t)
+			throttled(t, e) // 0.5 tokens a second from here on
+			ctx := t.Context()
+			if ctxTimeout > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, ctxTimeout)
+				defer cancel()
+			}
+			c := e.Begin() // admitted before the throttle, as it were
+			before := level(e)
+			start := time.Now()
+			d := c.FailWait(ctx, engine.Outcome{Class: classify.Transient, Deadline: start.Add(200 * ms)})
+			assert.Equal(t, engine.ReasonDeadline, d.Reason, name)
+			assert.Greater(t, d.Delay, 200*ms, name)
+			assert.Less(t, time.Since(start), 200*ms, name)
+			assert.Equal(t, before, level(e), name)
+		})
+	}
 }
