@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,18 +117,22 @@ func allocRows(res record.Result) group {
 	}
 	added := row{"added by reprise", "-", "not measured: a call failed"}
 	if a.AddedByReprise != nil {
-		added = row{added.Name, fmt.Sprintf("%.1f", *a.AddedByReprise), fmt.Sprintf("%.1f with it, %.1f with a plain client", *a.ThroughReprise, *a.PlainClient)}
+		added = row{added.Name, tenths(*a.AddedByReprise), fmt.Sprintf("%.1f with it, %.1f with a plain client", *a.ThroughReprise, *a.PlainClient)}
 	}
 	rows = append(rows, added)
 	if res.Setup.AttemptTimeoutMS > 0 {
 		added = row{"by the time-out", "-", "not measured: a call failed"}
 		if a.AddedByTimeout != nil {
-			added = row{added.Name, fmt.Sprintf("%.1f", *a.AddedByTimeout), "of each attempt (--attempt-timeout)"}
+			added = row{added.Name, tenths(*a.AddedByTimeout), "of each attempt (--attempt-timeout)"}
 		}
 		rows = append(rows, added)
 	}
 	return group{"Heap allocations per call", rows}
 }
+
+// tenths prints a difference between two measurements; one that is nothing to
+// the tenth has no sign.
+func tenths(v float64) string { return fmt.Sprintf("%.1f", math.Round(v*10)/10+0) }
 
 // phaseHeader and phaseRows are the run's parts side by side.
 var phaseHeader = []string{"phase", "seconds", "calls", "succeeded", "attempts/call", "lowest quota"}
