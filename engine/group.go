@@ -39,30 +39,14 @@ type Group[K comparable] struct {
 	// Writers:   Reconfigure CASes in one computed from the one it loaded; a lost
 	//            CAS means that another Reconfigure succeeded, and it computes
 	//            afresh.
-	// Ordering:  a member is in the map before its maker, or whoever finds it
-	//            fresh, loads the overlay; Reconfigure publishes the overlay
+	// Ordering:  a member is in the map before its maker, or whoever finds it not
+	//            referenced, loads the overlay; Reconfigure publishes the overlay
 	//            before it goes over the map: one sees the other.
 	overlay atomic.Pointer[overlay]
 	// overflow is for keys that have no engine; nil in the zero Group.
 	overflow *Engine
 	// anchor is where the sweeps' time begins: the first of them sets it, once.
 	anchor atomic.Pointer[mono.Anchor]
-}
-
-// groupCounts are the counts behind GroupStats. They are written where an engine
-// is made, goes, or is missing, never by a look-up that finds one.
-type groupCounts struct {
-	// Each word counts events since the group was made; 64 bits do not wrap in its
-	// lifetime. Ordering: publishes nothing.
-	made       atomic.Uint64
-	dropped    atomic.Uint64
-	expired    atomic.Uint64
-	overflowed atomic.Uint64
-	unkeyed    atomic.Uint64
-	panics     atomic.Uint64
-	// engines is how many are in the map, 0..limit: it is counted down before the
-	// slot of one that goes is given on, and up after a slot was got.
-	engines atomic.Int64
 }
 
 // noRetries is the engine of keys that have none, in the zero Group.
@@ -158,7 +142,7 @@ func holdsInterface(t reflect.Type) bool {
 func (g *Group[K]) For(key K) *Engine {
 	if g != nil && !g.odd {
 		if v, ok := g.members.Load(key); ok {
-			if m := v.(*member); m.mark.Load() == referenced {
+			if m := v.(*member); m.mark.Load()&stateBits == referenced {
 				return &m.engine
 			}
 		}
@@ -178,9 +162,7 @@ func (g *Group[K]) forSlow(key K) *Engine {
 	for {
 		if v, ok := g.members.Load(key); ok {
 			m := v.(*member)
-			if m.mark.Load()&stateBits == fresh {
-				g.settle(m)
-			}
+			g.settle(m)
 			if m.touch() {
 				return &m.engine
 			}
@@ -229,8 +211,7 @@ func (g *Group[K]) make(key K) *Engine {
 		return nil
 	}
 	kept = true
-	g.counts.engines.Inc()
-	g.counts.made.Inc()
+	g.counts.enter(g.slots.limit)
 	g.slots.put(slot, m)
 	g.settle(m)
 	m.touch()
@@ -272,12 +253,7 @@ func (g *Group[K]) place(p *policy) (slot int, ok bool) {
 	}
 	g.members.CompareAndDelete(m.key, m)
 	g.slots.put(slot, nil)
-	if equal {
-		g.counts.dropped.Inc()
-	} else {
-		g.counts.expired.Inc()
-	}
-	g.counts.engines.Dec()
+	g.counts.leave(equal)
 	return slot, true
 }
 
@@ -369,34 +345,5 @@ func (g *Group[K]) All() iter.Seq2[K, *Engine] {
 			key, _ := m.key.(K)
 			return yield(key, &m.engine)
 		})
-	}
-}
-
-// GroupStats is a group's state and what it has counted since it was made.
-// Look-ups that find an engine are not counted: they write nothing.
-type GroupStats struct {
-	Engines int // now, 0 to Limit
-	Limit   int // as given
-
-	Made    uint64 // engines made: Engines + Dropped + Expired
-	Dropped uint64 // of those, gone to make room: they equalled new ones
-	Expired uint64 // likewise: their quotas were not full, or they had been throttled, but nobody had asked for them for long
-
-	Overflowed uint64 // look-ups that found no room
-	Unkeyed    uint64 // look-ups of keys that no map can hold: NaN, a slice in an interface
-	Panics     uint64 // of the template func
-}
-
-// Stats returns the group's present state and counts. Wait-free.
-func (g *Group[K]) Stats() GroupStats {
-	return GroupStats{
-		Engines:    g.Len(),
-		Limit:      g.slots.limit,
-		Made:       g.counts.made.Load(),
-		Dropped:    g.counts.dropped.Load(),
-		Expired:    g.counts.expired.Load(),
-		Overflowed: g.counts.overflowed.Load(),
-		Unkeyed:    g.counts.unkeyed.Load(),
-		Panics:     g.counts.panics.Load(),
 	}
 }

@@ -114,21 +114,15 @@ func (s *slots) retire(nowNanos int64) (m *member, slot int, equal bool) {
 				continue
 			}
 			word := m.mark.Load()
-			switch word & stateBits {
-			case referenced:
-				m.mark.CompareAndSwap(word, idleSince(nowNanos))
-			case idle:
-				rested := restedNanos(word, nowNanos)
-				if rested < restNanos {
-					continue
+			rested := m.age(word, nowNanos)
+			switch {
+			case rested < restNanos:
+			case m.equalsNew():
+				if m.mark.CompareAndSwap(word, gone) {
+					return m, slot, true
 				}
-				if m.equalsNew() {
-					if m.mark.CompareAndSwap(word, gone) {
-						return m, slot, true
-					}
-				} else if rested >= idleNanos && stale == nil {
-					stale, staleWord, staleSlot = m, word, slot
-				}
+			case rested >= idleNanos && stale == nil:
+				stale, staleWord, staleSlot = m, word, slot
 			}
 		}
 	}
