@@ -18,7 +18,37 @@ import (
 // limit: for a client of many upstreams, tenants or operations that must not pay
 // for each other's failures (R6.2). Make one with [NewGroup] or [NewGroupFunc];
 // the zero Group gives every key one attempt and no retry. It is safe for use by
-// many goroutines and must not be copied.
+// many goroutines, holds no lock of its own, and must not be copied.
+//
+// # At the limit
+//
+// A key that comes when the group is full gets the place of another that has not
+// been looked up for 10 s and whose engine equals a new one: its quota is full,
+// and in adaptive mode nothing was throttled. If there is none, the place of one
+// that has not been looked up for 5 minutes, whatever its quota. If there is none
+// either, [Group.For] returns the overflow engine: one attempt, never a retry,
+// never a delay, and so nobody's quota. GroupStats counts each of these; many
+// Overflowed want a larger limit.
+//
+// The search for a place looks at 64 engines at the most, the next ones in a
+// ring, and in doing so finds out which are in use: their times count from there.
+// So a peer that invents keys makes no request dear and takes no engine that was
+// looked up in the last 10 s. What it can do is to keep new keys from getting
+// one, for as long as it goes on and, if its keys fail, 5 minutes more.
+//
+// A key whose engine was dropped begins anew: a full quota, counts at zero, and
+// without what the engine was told by itself. Calls that are under way go on with
+// the old engine, pay from it and give back to it, so no token is lost. What this
+// mints is at most one capacity each time: what the old quota lacked, and what
+// calls under way, begun at least 10 s ago, still take from it. So at most one
+// capacity in 10 s where nothing is missing from the quota, and in 5 minutes where
+// something is, as it is while retries are out.
+//
+// # Memory
+//
+// In standard mode less than 512 bytes a key, short string and map included, in a
+// group of a million; in adaptive mode less than 4 KiB. Settings are shared by all
+// keys with the same template.
 type Group[K comparable] struct {
 	counts groupCounts // leads: 64-bit words
 	slots  slots
@@ -135,10 +165,17 @@ func holdsInterface(t reflect.Type) bool {
 // Keep the engine for a call, not for longer: an engine that was dropped goes on
 // working for whoever holds it, but no longer is the key's.
 //
-// Of a key that was looked up since the last sweep it is one look-up in a
-// sync.Map and one load: wait-free, allocates nothing, writes nothing, reads no
-// clock. Making an engine may block for a moment on the locks of sync.Map's
-// nodes; it reads the clock if the group is full, and in adaptive mode.
+// The engine of a key in use is one look-up in a sync.Map and one load: it never
+// blocks, allocates nothing, writes nothing and reads no clock. The first look-up
+// after a search has passed by, which happens at most once a second, writes one
+// word. Making an engine may block for a moment on the locks that sync.Map has in
+// its nodes; it reads the template's clock if the group is full, and in adaptive
+// mode.
+//
+// The group keeps the key as long as the engine. A string is copied first, so it
+// may lie in a buffer that is used again; strings inside of a struct are not.
+// Keys that no map can hold, or finds again (a slice in an interface, NaN), get
+// the overflow engine.
 func (g *Group[K]) For(key K) *Engine {
 	if g != nil && !g.odd {
 		if v, ok := g.members.Load(key); ok {
