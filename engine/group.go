@@ -87,6 +87,7 @@ var noRetries = newLastResort(config{})
 func newLastResort(c config) *Engine {
 	p, err := config{
 		last:       true,
+		service:    c.service,
 		classifier: c.classifier,
 		observer:   c.observer,
 		source:     c.source,
@@ -160,7 +161,7 @@ func holdsInterface(t reflect.Type) bool {
 }
 
 // For returns the engine of a key, made now if the key has none. It is never
-// nil, and For never panics.
+// nil, and For never panics, unless the template's Clock does.
 //
 // Keep the engine for a call, not for longer: an engine that was dropped goes on
 // working for whoever holds it, but no longer is the key's.

@@ -204,8 +204,8 @@ func TestGroupMemoIsBounded(t *testing.T) {
 
 func TestHoldsInterface(t *testing.T) {
 	type inner struct {
-		name string
-		any  any
+		Name string
+		Any  any
 	}
 	for _, row := range []struct {
 		value any

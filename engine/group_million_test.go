@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -92,5 +93,31 @@ func TestGroupAdaptiveKeys(t *testing.T) {
 	bytes := float64(heap()-before) / float64(keys)
 	t.Logf("%.0f bytes per key", bytes)
 	assert.Less(t, bytes, float64(perKeyAdaptive))
+	runtime.KeepAlive(g)
+}
+
+// Keys that came and went leave nothing behind.
+func TestGroupChurnKeepsNothing(t *testing.T) {
+	const limit = 1000
+	rounds := 200
+	if testing.Short() {
+		rounds = 20
+	}
+	clock := new(handClock)
+	g := newGroup[string](t, limit, engine.WithClock(clock))
+	churn := func(from, to int) {
+		for key := from * limit; key < to*limit; key++ {
+			clock.pass(time.Second / 10) // all have rested when their turn comes
+			g.For(fmt.Sprintf("tenant-%09d", key))
+		}
+	}
+	churn(0, 3)
+	before := heap()
+	churn(3, rounds)
+	grown := int64(heap()) - int64(before)
+	assert.Less(t, grown, int64(limit*perKeyStandard/2), "bytes, after %d keys", rounds*limit)
+	s := g.Stats()
+	assert.Equal(t, limit, s.Engines)
+	assert.Greater(t, s.Dropped, uint64((rounds-3)*limit))
 	runtime.KeepAlive(g)
 }
