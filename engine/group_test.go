@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
@@ -206,4 +207,45 @@ func TestGroupCopiesStrings(t *testing.T) {
 	copy(buffer, "two")
 	assert.Same(t, e, g.For("one.example"))
 	assert.NotSame(t, e, g.For("two.example"))
+}
+
+// Adaptive mode: an engine that was throttled knows something that a new one does
+// not (R8.3), so it keeps its place for 5 minutes although its quota is full; one
+// that was not has to rest for 10 s.
+func TestGroupKeepsWhatWasThrottled(t *testing.T) {
+	clock := new(handClock)
+	g := newGroup[string](t, 2, engine.WithMode(engine.Adaptive), engine.WithClock(clock))
+	throttled, fresh := g.For("throttled"), g.For("fresh")
+	c := throttled.Begin()
+	c.Fail(throttling)
+	c.Abandon()
+	assert.Equal(t, 500, level(throttled))
+	sees := func(key string, want engine.GroupStats) {
+		t.Helper()
+		g.For(key)
+		want.Limit = 2
+		assert.Equal(t, want, g.Stats())
+	}
+	sees("a", engine.GroupStats{Engines: 2, Made: 2, Overflowed: 1})
+	clock.pass(10*time.Second - 1)
+	sees("a", engine.GroupStats{Engines: 2, Made: 2, Overflowed: 2})
+	clock.pass(2)
+	sees("a", engine.GroupStats{Engines: 2, Made: 3, Overflowed: 2, Dropped: 1})
+	assert.Same(t, throttled, g.For("throttled"))
+	clock.pass(time.Second)
+	sees("b", engine.GroupStats{Engines: 2, Made: 3, Overflowed: 3, Dropped: 1})
+	for range 10 {
+		clock.pass(29 * time.Second)
+		g.For("a")
+	}
+	sees("b", engine.GroupStats{Engines: 2, Made: 3, Overflowed: 4, Dropped: 1})
+	clock.pass(10 * time.Second)
+	g.For("a")
+	sees("b", engine.GroupStats{Engines: 2, Made: 4, Overflowed: 4, Dropped: 1, Expired: 1})
+	assert.NotSame(t, throttled, g.For("b"))
+
+	c = fresh.Begin() // dropped, and goes on working
+	assert.Equal(t, engine.ReasonRetry, c.Fail(transient).Reason)
+	c.Abandon()
+	assert.Equal(t, 500, level(fresh))
 }
