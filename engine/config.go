@@ -12,8 +12,11 @@ import (
 
 // config is what the options said, before defaults.
 type config struct {
-	scope   scope // what the options are for
-	derived bool  // the quota and the limiter are another engine's
+	scope   scope  // what the options are for
+	derived bool   // the quota and the limiter are another engine's
+	last    bool   // a group's last resort: one attempt, whatever the options say
+	said    said   // what Reconfigure can change and was told, in any scope
+	group   uint64 // the generation of the group's overlay that these know; 0: of no group
 
 	mode        Mode
 	service     string
@@ -29,6 +32,16 @@ type config struct {
 	pacing      bool
 	coalesce    time.Duration
 }
+
+// said is a set of the settings that can be changed while calls are under way.
+type said uint8
+
+const (
+	saidMaxAttempts said = 1 << iota
+	saidQuota
+	saidSchedule
+	saidClassifier
+)
 
 // scope is where options are applied: not every option goes everywhere.
 type scope uint8
@@ -97,6 +110,9 @@ func (c config) policy() (*policy, error) {
 	}
 	if c.maxAttempts != 0 {
 		p.attempts = uint32(c.maxAttempts)
+	}
+	if c.last {
+		p.attempts = 1
 	}
 	if c.schedule.Transient != 0 {
 		p.schedule.Transient = c.schedule.Transient

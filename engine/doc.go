@@ -12,6 +12,9 @@
 //   - [Call] with [Call.Fail] is the decision alone, without a wait, a context
 //     or a goroutine, for event loops and simulations.
 //
+// A client of many upstreams, tenants or operations keeps an engine for each in a
+// [Group], which bounds them.
+//
 // # The call as a state machine
 //
 //	            Begin
@@ -48,6 +51,8 @@
 //     succeeded, or was never sent) or spent (R6, R6.3, R6.4), also on panic,
 //     cancellation and deadline.
 //   - No sleep ends after the caller's deadline.
+//   - In a [Group] no key takes another's retries, however many keys there are; to
+//     find the engine of a key in use allocates nothing and writes nothing.
 //   - The operation's own error is always found by errors.Is and errors.As.
 //
 // # What is ours
@@ -55,8 +60,8 @@
 // The page is silent on these, so they are documented as ours: the refund of a
 // retry that was never sent (R6.3), the deadline rule, the reasons
 // [ReasonNotReplayable] and [ReasonDeadline], [WithPacing],
-// [WithThrottleCoalescing], [Engine.Derive], [Engine.Reconfigure], and all of
-// [Legacy] (R1.4).
+// [WithThrottleCoalescing], [Engine.Derive], [Engine.Reconfigure], [Group], and
+// all of [Legacy] (R1.4).
 //
 // # Not promised
 //

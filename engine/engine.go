@@ -9,6 +9,7 @@ import (
 	"github.com/reprise-go/reprise/atomicbucket"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/fastbackoff"
+	"github.com/reprise-go/reprise/internal/pad"
 	"github.com/reprise-go/reprise/ratelimit"
 )
 
@@ -52,10 +53,15 @@ type Engine struct {
 	direct  *atomicbucket.Bucket // quick, if a first attempt needs nobody's leave; else nil
 }
 
-// state is what an engine owns and its derived engines share.
+// state is what an engine owns and its derived engines share. The counters are
+// written when an attempt has failed and never before, and lie apart from the
+// quota's word and from what lies behind, so that calls which succeed at once do
+// not feel them.
 type state struct {
 	quota  atomicbucket.Bucket
+	_      [pad.CacheLine]byte
 	counts counters
+	_      [pad.CacheLine]byte
 }
 
 // policy is what an engine was told: immutable.
@@ -100,17 +106,8 @@ func New(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := new(state)
-	if err := own.quota.Init(uint32(p.quota.Capacity)); err != nil {
-		return nil, err
-	}
-	own.quota.TryTake(uint32(p.quota.Capacity - c.tokensOr(p.quota.Capacity)))
-	var limiter *ratelimit.Limiter
-	if p.mode == Adaptive {
-		limiter = ratelimit.New(p.clock.Now())
-	}
-	e := newEngine(p, &own.quota, &own.counts, limiter)
-	e.payer = e
+	own, e := new(state), new(Engine)
+	e.begins(p, &own.quota, &own.counts)
 	return e, nil
 }
 
@@ -129,8 +126,8 @@ func (e *Engine) Derive(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newEngine(p, e.quota, e.counts, e.limiter)
-	d.payer = e.payer
+	d := new(Engine)
+	d.init(p, e.quota, e.counts, e.limiter, e.payer)
 	return d, nil
 }
 
@@ -176,8 +173,21 @@ func (e *Engine) fitCapacity(p *policy) error {
 	}
 }
 
-func newEngine(p *policy, quota *atomicbucket.Bucket, counts *counters, limiter *ratelimit.Limiter) *Engine {
-	e := &Engine{quota: quota, counts: counts, limiter: limiter, quick: quota}
+// begins makes e an engine with a quota and counts of its own, and a limiter if
+// its mode has one. Reads the clock for that alone.
+func (e *Engine) begins(p *policy, quota *atomicbucket.Bucket, counts *counters) {
+	capacity := p.quota.Capacity
+	_ = quota.Init(uint32(capacity)) // the policy has made sure that it fits
+	quota.TryTake(uint32(capacity - p.config.tokensOr(capacity)))
+	var limiter *ratelimit.Limiter
+	if p.mode == Adaptive {
+		limiter = ratelimit.New(p.clock.Now())
+	}
+	e.init(p, quota, counts, limiter, e)
+}
+
+func (e *Engine) init(p *policy, quota *atomicbucket.Bucket, counts *counters, limiter *ratelimit.Limiter, payer *Engine) {
+	e.quota, e.counts, e.limiter, e.payer, e.quick = quota, counts, limiter, payer, quota
 	e.policy.Store(p)
 	if limiter != nil {
 		e.begin |= limited
@@ -193,7 +203,6 @@ func newEngine(p *policy, quota *atomicbucket.Bucket, counts *counters, limiter 
 	if limiter == nil {
 		e.direct = e.quick
 	}
-	return e
 }
 
 // Begin starts a call. It panics if e is nil or was not made by [New], and only

@@ -103,6 +103,52 @@ func ExampleCall_AdmitWait() {
 	// Output: deadline - 429, with a Retry-After: true
 }
 
+// A gateway keeps an engine for each upstream: what fails uses up its own retries
+// and nobody else's.
+func ExampleGroup() {
+	template, _ := engine.New(engine.WithMaxAttempts(2), engine.WithSource(fastbackoff.Fixed(0)))
+	upstreams, _ := engine.NewGroup[string](template, 10_000)
+
+	for range 200 {
+		_ = engine.Run(context.Background(), upstreams.For("down.example"), func(context.Context) error {
+			return &statusError{status: 503}
+		})
+	}
+	for host, e := range upstreams.All() {
+		fmt.Println(host, "has", e.Stats().QuotaLevel, "tokens left")
+	}
+	fmt.Println("up.example has", upstreams.For("up.example").Stats().QuotaLevel, "of its own")
+	// Output:
+	// down.example has 10 tokens left
+	// up.example has 500 of its own
+}
+
+// Settings that differ by key; a key without a template is not retried.
+func ExampleNewGroupFunc() {
+	reads, _ := engine.New(engine.WithMaxAttempts(5))
+	writes, _ := engine.New(engine.WithMaxAttempts(2))
+	type op struct{ upstream, method string }
+	ops, _ := engine.NewGroupFunc(func(key op) *engine.Engine {
+		switch key.method {
+		case "GET", "HEAD":
+			return reads
+		case "PUT":
+			return writes
+		}
+		return nil
+	}, 10_000)
+	for _, method := range []string{"GET", "PUT", "POST"} {
+		fmt.Println(method, ops.For(op{"a.example", method}).MaxAttempts())
+	}
+	_ = ops.Reconfigure(engine.WithMaxAttempts(3)) // for every engine, those to come too
+	fmt.Println("GET", ops.For(op{"a.example", "GET"}).MaxAttempts(), "POST", ops.For(op{"a.example", "POST"}).MaxAttempts())
+	// Output:
+	// GET 5
+	// PUT 2
+	// POST 1
+	// GET 3 POST 1
+}
+
 // An operator's change reaches calls that are under way; no token is lost.
 func ExampleEngine_Reconfigure() {
 	e, _ := engine.New(engine.WithTokens(300))

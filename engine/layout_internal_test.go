@@ -26,4 +26,5 @@ func TestStateLayout(t *testing.T) {
 		assert.Zero(t, (unsafe.Offsetof(s.counts)+offset)%8, name)
 	}
 	assert.GreaterOrEqual(t, unsafe.Sizeof(s.quota), uintptr(pad.CacheLine))
+	assert.GreaterOrEqual(t, unsafe.Sizeof(s), unsafe.Offsetof(s.counts)+unsafe.Sizeof(s.counts)+pad.CacheLine)
 }

@@ -57,6 +57,7 @@ func WithMaxAttempts(n int) Option {
 			return fmt.Errorf("reprise/engine: WithMaxAttempts(%d): want 1 (no retries) to %d, the first attempt included", n, math.MaxInt32)
 		}
 		c.maxAttempts = n
+		c.said |= saidMaxAttempts
 		return nil
 	}
 }
@@ -77,6 +78,7 @@ func WithQuota(q Quota) Option {
 			return err
 		}
 		c.quota = q
+		c.said |= saidQuota
 		return nil
 	}
 }
@@ -106,6 +108,7 @@ func WithSchedule(s fastbackoff.Schedule) Option {
 			return fmt.Errorf("reprise/engine: WithSchedule(%+v): want durations above zero, or zero for the default", s)
 		}
 		c.schedule = s
+		c.said |= saidSchedule
 		return nil
 	}
 }
@@ -118,6 +121,7 @@ func WithClassifier(classifier *classify.Classifier) Option {
 			return errors.New("reprise/engine: WithClassifier(nil): want a classifier; leave the option out for the default")
 		}
 		c.classifier = classifier
+		c.said |= saidClassifier
 		return nil
 	}
 }

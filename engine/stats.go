@@ -3,7 +3,6 @@ package engine
 import (
 	"go.uber.org/atomic"
 
-	"github.com/reprise-go/reprise/internal/pad"
 	"github.com/reprise-go/reprise/ratelimit"
 )
 
@@ -29,12 +28,9 @@ type Stats struct {
 	Limiter ratelimit.Stats
 }
 
-// counters are the counts behind Stats. They are written when an attempt has
-// failed and never before, and lie apart from the quota's word, so that calls
-// which succeed at once do not feel them.
+// counters are the counts behind Stats. Whoever holds them keeps them apart from
+// what calls that succeed at once read.
 type counters struct {
-	_ [pad.CacheLine]byte
-
 	// Each word counts events since the engine was made; 64 bits do not wrap in
 	// its lifetime. Writers add one; no word depends on another, so a reader
 	// that loads several sees each right and the set only nearly at one instant.
@@ -44,8 +40,6 @@ type counters struct {
 	unsent     atomic.Uint64
 	recoveries atomic.Uint64
 	hookPanics atomic.Uint64
-
-	_ [pad.CacheLine]byte
 }
 
 // Stats returns the engine's present state and counts. A derived engine shares
