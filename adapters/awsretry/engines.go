@@ -2,12 +2,14 @@ package awsretry
 
 import (
 	"context"
+	"iter"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/fastbackoff"
 )
 
 // Key says which engine a call has.
@@ -24,12 +26,15 @@ type Engines struct {
 	key      func(Operation) string
 	class    func(error) (classify.Class, bool)
 
-	services sync.Map // *engine.Engine by service id: the template with its settings
-	group    sync.Map
+	services sync.Map // *settled by service id
+	group    *engine.Group[Key]
 }
 
 func newEngines(e *engine.Engine, c config) (*Engines, error) {
-	return &Engines{template: e, shared: c.shared, key: c.key, class: c.class}, nil
+	s := &Engines{template: e, shared: c.shared, key: c.key, class: c.class}
+	var err error
+	s.group, err = engine.NewGroupFunc(func(k Key) *engine.Engine { return s.of(k.Service) }, c.limit)
+	return s, err
 }
 
 // EnginesOf returns the engines behind a Retryer that [Apply] has set: that of a
@@ -45,33 +50,71 @@ func EnginesOf(r aws.Retryer) (*Engines, bool) {
 }
 
 // For returns the engine of the calls with the key, which it makes if there is
-// none yet. It is never nil.
+// none yet (see engine.Group). It is never nil.
 func (s *Engines) For(key Key) *engine.Engine {
 	if s.shared {
 		return s.of(key.Service)
 	}
-	if e, ok := s.group.Load(key); ok {
-		return e.(*engine.Engine)
+	return s.group.For(key)
+}
+
+// All yields the engines that there are, for metrics. With [WithSharedEngine]
+// that is the shared one, under the zero Key.
+func (s *Engines) All() iter.Seq2[Key, *engine.Engine] {
+	if s.shared {
+		return func(yield func(Key, *engine.Engine) bool) { yield(Key{}, s.template) }
 	}
-	e, _ := s.group.LoadOrStore(key, s.of(key.Service))
-	return e.(*engine.Engine)
+	return s.group.All()
+}
+
+// Stats returns what the group of the engines has counted; with
+// [WithSharedEngine] there is none, and all is zero.
+func (s *Engines) Stats() engine.GroupStats { return s.group.Stats() }
+
+// Reconfigure changes the settings of all engines, those that are yet to be made
+// included, while calls are under way: see engine.Group's Reconfigure, and with
+// [WithSharedEngine] engine.Engine's.
+func (s *Engines) Reconfigure(opts ...engine.Option) error {
+	if s.shared {
+		return s.template.Reconfigure(opts...)
+	}
+	return s.group.Reconfigure(opts...)
+}
+
+// settled is the template with the settings of a service.
+type settled struct {
+	engine *engine.Engine
+	from   settings // the template's, when it was derived
+}
+
+// settings are those of the template's that can change.
+type settings struct {
+	attempts   int
+	schedule   fastbackoff.Schedule
+	classifier *classify.Classifier
+}
+
+func settingsOf(e *engine.Engine) settings {
+	return settings{e.MaxAttempts(), e.Schedule(), e.Classifier()}
 }
 
 // of returns the template with the settings of a service, where it was not told
-// others.
+// others. It is derived anew when the template was reconfigured.
 func (s *Engines) of(service string) *engine.Engine {
 	if service == "" || s.shared && s.template.Service() != "" {
 		return s.template
 	}
-	if e, ok := s.services.Load(service); ok {
-		return e.(*engine.Engine)
+	now := settingsOf(s.template)
+	known, ok := s.services.Load(service)
+	if ok && known.(*settled).from == now {
+		return known.(*settled).engine
 	}
 	e, err := s.template.Derive(engine.WithService(service))
-	if err != nil { // a blank service id
-		return s.template
+	if err != nil || settingsOf(e) == now { // a blank service id, or one without settings of its own
+		e = s.template
 	}
-	known, _ := s.services.LoadOrStore(service, e)
-	return known.(*engine.Engine)
+	s.services.Store(service, &settled{engine: e, from: now})
+	return e
 }
 
 // forCall returns the engine of the call that ctx belongs to.
