@@ -84,18 +84,18 @@ func (s *Engines) Reconfigure(opts ...engine.Option) error {
 // settled is the template with the settings of a service.
 type settled struct {
 	engine *engine.Engine
-	from   settings // the template's, when it was derived
+	from   changeable // the template's, when it was derived
 }
 
-// settings are those of the template's that can change.
-type settings struct {
+// changeable are the settings of the template that can change.
+type changeable struct {
 	attempts   int
 	schedule   fastbackoff.Schedule
 	classifier *classify.Classifier
 }
 
-func settingsOf(e *engine.Engine) settings {
-	return settings{e.MaxAttempts(), e.Schedule(), e.Classifier()}
+func changeableOf(e *engine.Engine) changeable {
+	return changeable{e.MaxAttempts(), e.Schedule(), e.Classifier()}
 }
 
 // of returns the template with the settings of a service, where it was not told
@@ -104,13 +104,13 @@ func (s *Engines) of(service string) *engine.Engine {
 	if service == "" || s.shared && s.template.Service() != "" {
 		return s.template
 	}
-	now := settingsOf(s.template)
+	now := changeableOf(s.template)
 	known, ok := s.services.Load(service)
 	if ok && known.(*settled).from == now {
 		return known.(*settled).engine
 	}
 	e, err := s.template.Derive(engine.WithService(service))
-	if err != nil || settingsOf(e) == now { // a blank service id, or one without settings of its own
+	if err != nil || changeableOf(e) == now { // a blank service id, or one without settings of its own
 		e = s.template
 	}
 	s.services.Store(service, &settled{engine: e, from: now})
