@@ -92,6 +92,8 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 	if o.retryMaxAttempts != 0 && o.retryMaxAttempts != c.retryMaxAttempts {
 		o.retryer = retry.AddWithMaxAttempts(o.retryer, o.retryMaxAttempts)
 	}
+	ctx = middleware.WithServiceID(ctx, o.service)
+	ctx = middleware.WithOperationName(ctx, operation)
 	ctx = middleware.SetLogger(ctx, o.logger)
 	ctx = awsmiddleware.SetServiceID(ctx, o.service)
 	ctx = awsmiddleware.SetRegion(ctx, o.region)

@@ -31,13 +31,20 @@ func examine(c *classify.Classifier, class func(error) (classify.Class, bool), e
 			o.Class = told
 		}
 	}
-	var response *smithyhttp.ResponseError
-	if errors.As(err, &response) && response.Response != nil && response.Response.Response != nil {
-		if asked := engine.ParseRetryAfter(response.Response.Header.Get("X-Amz-Retry-After")); asked > 0 {
-			o.RetryAfter = asked
-		}
+	if asked := engine.ParseRetryAfter(retryAfter(err)); asked > 0 {
+		o.RetryAfter = asked
 	}
 	return o
+}
+
+// retryAfter returns the x-amz-retry-after header of the response in an error,
+// "" if there is none.
+func retryAfter(err error) string {
+	var response *smithyhttp.ResponseError
+	if !errors.As(err, &response) || response.Response == nil || response.Response.Response == nil {
+		return ""
+	}
+	return response.Response.Header.Get("X-Amz-Retry-After")
 }
 
 // modelled reports whether the service's model knows the error: whether it was

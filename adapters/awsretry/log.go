@@ -2,6 +2,7 @@ package awsretry
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
@@ -14,6 +15,9 @@ import (
 // logRetry tells the client's logger of a retry, if aws.LogRetries is set.
 func (x *exchange) logRetry(ctx context.Context, err error, o engine.Outcome, d engine.Decision) {
 	if x.log {
+		if asked := retryAfter(err); asked != "" && o.RetryAfter == 0 && strings.Trim(asked, "0") != "" {
+			x.logf(ctx, "the x-amz-retry-after header is %q and not a number of milliseconds: ignored", asked)
+		}
 		x.logf(ctx, "attempt %d of %d of %s/%s failed (%v), next in %v: %v",
 			x.number, x.engine.MaxAttempts(), awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx),
 			o.Class, d.Delay.Round(time.Microsecond), err)
