@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -47,6 +48,8 @@ type options struct {
 	meter            metrics.Meter
 	tracer           tracing.Tracer
 	longPolling      bool
+	noLoop           bool
+	checksum         bool
 	body             io.Reader
 	modelled         func(code string) error // a code's own type; nil: none
 }
@@ -112,7 +115,9 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 		m.OperationMeter = o.meter
 		m.ClientSkew = c.skew
 	})
-	must(stack.Finalize.Insert(sdk, "Signing", middleware.Before))
+	if !o.noLoop {
+		must(stack.Finalize.Insert(sdk, "Signing", middleware.Before))
+	}
 	must(stack.Deserialize.Add(&awsmiddleware.AddRawResponse{}, middleware.Before))
 	must(stack.Serialize.Add(serializer{o.body}, middleware.After))
 	must(stack.Deserialize.Add(deserializer{o.modelled}, middleware.After))
@@ -122,6 +127,9 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 	}
 	must(stack.Deserialize.Insert(&awsmiddleware.RequestIDRetriever{}, "OperationDeserializer", middleware.Before))
 	must(stack.Deserialize.Insert(&awshttp.ResponseErrorWrapper{}, "RequestIDRetriever", middleware.Before))
+	if o.checksum {
+		must(stack.Deserialize.Add(middleware.DeserializeMiddlewareFunc("DynamoDB:ResponseChecksumValidation", through), middleware.After))
+	}
 	for _, fn := range o.apiOptions {
 		must(fn(stack))
 	}
@@ -132,6 +140,12 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 		err = &smithy.OperationError{ServiceID: o.service, OperationName: operation, Err: err}
 	}
 	return result, metadata, err
+}
+
+func through(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
+	middleware.DeserializeOutput, middleware.Metadata, error,
+) {
+	return next.HandleDeserialize(ctx, in)
 }
 
 // signing stands for the signature.
@@ -213,22 +227,24 @@ func (d deserializer) HandleDeserialize(ctx context.Context, in middleware.Deser
 	return out, metadata, &smithy.GenericAPIError{Code: answer.Type, Message: "no"}
 }
 
-// server answers requests by a script, from any goroutine; when that is over it
-// says 200.
+// server answers requests by a script, from any goroutine.
 type server struct {
 	mu       sync.Mutex
 	script   []answer
+	always   answer // when that is over; the zero answer is 200
 	requests []request
 	latency  time.Duration
 }
 
 // answer is one of a script.
 type answer struct {
-	status int // 0: the connection is reset
+	status int
 	code   string
 	body   string
 	header http.Header
 	err    error
+	cut    bool // the body ends too early
+	panics any
 }
 
 // request is one that came.
@@ -246,7 +262,10 @@ func (s *server) Do(req *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	s.requests = append(s.requests, got)
-	a := answer{status: 200, body: "ok"}
+	a := s.always
+	if a.status == 0 {
+		a = answer{status: 200, body: "ok"}
+	}
 	if len(s.script) > 0 {
 		a, s.script = s.script[0], s.script[1:]
 	}
@@ -258,6 +277,9 @@ func (s *server) Do(req *http.Request) (*http.Response, error) {
 			return nil, req.Context().Err()
 		}
 	}
+	if a.panics != nil {
+		panic(a.panics)
+	}
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -267,7 +289,11 @@ func (s *server) Do(req *http.Request) (*http.Response, error) {
 	if a.header == nil {
 		a.header = http.Header{}
 	}
-	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+	body := io.Reader(strings.NewReader(a.body))
+	if a.cut {
+		body = io.MultiReader(strings.NewReader("{"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	}
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(body)}, nil
 }
 
 func (s *server) seen() []request {

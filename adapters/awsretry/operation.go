@@ -27,17 +27,15 @@ func (op Operation) Table() string {
 	if v.Kind() != reflect.Struct {
 		return ""
 	}
-	if name := v.FieldByName("TableName"); name.IsValid() {
-		if name.Kind() == reflect.Pointer {
-			name = name.Elem()
-		}
-		if name.Kind() == reflect.String {
-			return name.String()
-		}
-		return ""
+	name := v.FieldByName("TableName")
+	if name.Kind() == reflect.Pointer {
+		name = name.Elem()
+	}
+	if name.Kind() == reflect.String {
+		return name.String()
 	}
 	items := v.FieldByName("RequestItems")
-	if items.IsValid() && items.Kind() == reflect.Map && items.Len() == 1 {
+	if items.Kind() == reflect.Map && items.Len() == 1 {
 		if key := items.MapKeys()[0]; key.Kind() == reflect.String {
 			return key.String()
 		}

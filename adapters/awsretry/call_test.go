@@ -1,0 +1,392 @@
+package awsretry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-go/reprise/adapters/awsretry"
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/fastbackoff"
+)
+
+// doors are the two ways in, each over an engine that the calls pay from.
+var doors = []struct {
+	name   string
+	config func(t testing.TB, s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config
+}{
+	{"Apply", func(t testing.TB, s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config {
+		return applied(t, s, e, append(opts, awsretry.WithSharedEngine())...)
+	}},
+	{"NewRetryer", func(t testing.TB, s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config {
+		r, err := awsretry.NewRetryer(e, opts...)
+		require.NoError(t, err)
+		return aws0(s, r)
+	}},
+}
+
+// inEachDoor runs a test in a bubble for each door.
+func inEachDoor(t *testing.T, test func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config)) {
+	for _, door := range doors {
+		t.Run(door.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				test(t, func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config {
+					return door.config(t, s, e, opts...)
+				})
+			})
+		})
+	}
+}
+
+// R3.10: a signature refused for the clock's sake is retried with the clock set
+// right, and the client remembers.
+func TestClockSkew(t *testing.T) {
+	skewed := func(code string, ahead time.Duration) answer {
+		a := fail(403, code)
+		a.header = http.Header{"Date": {time.Now().Add(ahead).UTC().Format(http.TimeFormat)}}
+		return a
+	}
+	run := func(t *testing.T, config func(*server) aws.Config) (headers []string, skew time.Duration, err error) {
+		s := &server{script: []answer{skewed("RequestTimeTooSkewed", 10*time.Minute), {status: 200, body: "ok", header: http.Header{"Date": {time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)}}}}}
+		c := newClient(config(s), "S3")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, _, err = c.call(ctx, "GetItem", &input{})
+		return s.headers("Amz-Sdk-Request"), time.Duration(c.skew.Load()), err
+	}
+	var want []string
+	synctest.Test(t, func(t *testing.T) {
+		headers, skew, err := run(t, func(s *server) aws.Config { return aws.Config{HTTPClient: s} })
+		require.NoError(t, err)
+		require.Len(t, headers, 2)
+		require.Contains(t, headers[1], "ttl=") // which the SDK sends once it knows a skew
+		require.Greater(t, skew, 9*time.Minute)
+		want = headers
+	})
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		headers, skew, err := run(t, func(s *server) aws.Config { return config(s, newEngine(t)) })
+		require.NoError(t, err)
+		assert.Equal(t, want, headers)
+		assert.Greater(t, skew, 9*time.Minute)
+	})
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		for code, ahead := range map[string]time.Duration{"AccessDeniedException": 0, "SignatureDoesNotMatch": 4 * time.Minute, "ValidationException": time.Hour} {
+			s := &server{script: []answer{skewed(code, ahead)}}
+			_, _, err := newClient(config(s, newEngine(t)), "DynamoDB").call(t.Context(), "GetItem", &input{})
+			require.Error(t, err)
+			assert.Len(t, s.seen(), 1, code)
+		}
+	})
+}
+
+// No sleep past the deadline: the call ends at once, with the service's error,
+// what the SDK would have said later, and the tokens untouched.
+func TestDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{script: []answer{fail(503, "x"), after(fail(503, "Busy"), "4000")}}
+		e := newEngine(t, engine.WithSource(fastbackoff.Fixed(0.5)), engine.WithTokens(100))
+		c := newClient(applied(t, s, e, awsretry.WithSharedEngine()), "S3")
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		start := time.Now()
+		_, metadata, err := c.call(ctx, "GetObject", &input{})
+		assert.Equal(t, 25*time.Millisecond, time.Since(start))
+		assert.Equal(t, 86, e.Stats().QuotaLevel)
+		var own *engine.Error
+		require.ErrorAs(t, err, &own)
+		assert.Equal(t, engine.ReasonDeadline, own.Reason)
+		assert.Equal(t, 2, own.Attempts)
+		require.ErrorIs(t, err, engine.ErrDeadline)
+		assert.Equal(t, []string{"OperationError", "APIError Busy", "ResponseError 503", "RequestCanceledError", "CanceledError", "context.DeadlineExceeded"}, types(err))
+		assert.Len(t, results(metadata), 2)
+	})
+}
+
+// A body that cannot be sent again: the service's error comes back, and no token
+// is taken.
+func TestBodyThatCannotRewind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{script: []answer{fail(503, "Busy")}}
+		e := newEngine(t, engine.WithTokens(100))
+		c := newClient(applied(t, s, e, awsretry.WithSharedEngine()), "S3")
+		once := io.MultiReader(strings.NewReader("once"))
+		_, _, err := c.call(t.Context(), "PutObject", &input{}, func(o *options) { o.body = once })
+		assert.Equal(t, []string{"OperationError", "APIError Busy", "ResponseError 503"}, types(err))
+		require.ErrorIs(t, err, engine.ErrNotReplayable)
+		require.ErrorContains(t, err, "cannot be sent again")
+		assert.Equal(t, 100, e.Stats().QuotaLevel)
+		assert.Len(t, s.seen(), 1)
+	})
+}
+
+func TestBodyIsRewound(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		s := &server{script: []answer{fail(503, "x"), fail(503, "x")}}
+		body := strings.NewReader("..whole")
+		_, _ = body.Seek(2, io.SeekStart)
+		_, _, err := newClient(config(s, newEngine(t)), "S3").call(t.Context(), "PutObject", &input{}, func(o *options) { o.body = body })
+		require.NoError(t, err)
+		require.Len(t, s.seen(), 3)
+		for _, r := range s.seen() {
+			assert.Equal(t, "whole", r.body)
+		}
+	})
+}
+
+// A body cut short is transient, in the SDK final.
+func TestHalfABody(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		s := &server{script: []answer{{status: 200, cut: true}, {status: 500, cut: true}}}
+		out, _, err := newClient(config(s, newEngine(t)), "S3").call(t.Context(), "GetObject", &input{})
+		require.NoError(t, err)
+		assert.Equal(t, "ok", out)
+		assert.Len(t, s.seen(), 3)
+	})
+}
+
+// A wrong CRC-32 is transient; the SDK logs it and hands the body on.
+func TestChecksum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrong := answer{status: 200, body: "damaged", header: http.Header{"X-Amz-Crc32": {"1"}}}
+		right := answer{status: 200, body: "ok", header: http.Header{"X-Amz-Crc32": {fmt.Sprint(crc32.ChecksumIEEE([]byte("ok")))}}}
+		s := &server{script: []answer{wrong, right}}
+		c := newClient(applied(t, s, newEngine(t)), "DynamoDB", func(o *options) { o.checksum = true })
+		out, metadata, err := c.call(t.Context(), "GetItem", &input{})
+		require.NoError(t, err)
+		assert.Equal(t, "ok", out)
+		require.Len(t, results(metadata), 2)
+		assert.Contains(t, results(metadata)[0], "retryable=true retried=true")
+
+		// DisableValidateResponseChecksum: nobody looks.
+		s.script = []answer{wrong}
+		out, _, err = newClient(applied(t, s, newEngine(t)), "DynamoDB").call(t.Context(), "GetItem", &input{})
+		require.NoError(t, err)
+		assert.Equal(t, "damaged", out)
+	})
+}
+
+// A thousand calls given up at random lose no token: what is missing is what the
+// retries that were seen on the wire have cost (R6.3).
+func TestTokensAreConserved(t *testing.T) {
+	for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive} {
+		t.Run(mode.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				calls := 1000
+				if testing.Short() {
+					calls = 200
+				}
+				s := &server{latency: 20 * time.Millisecond, always: fail(400, "ThrottlingException")}
+				const capacity = 100000
+				e := newEngine(t, engine.WithMode(mode), engine.WithQuota(engine.Quota{Capacity: capacity}), engine.WithMaxAttempts(6))
+				c := newClient(applied(t, s, e, awsretry.WithSharedEngine()), "S3")
+				var wg sync.WaitGroup
+				for range calls {
+					wg.Go(func() {
+						ctx, cancel := context.WithCancel(t.Context())
+						life := time.Duration(rand.Int64N(int64(10 * time.Second)))
+						if rand.IntN(2) == 0 {
+							ctx, cancel = context.WithTimeout(t.Context(), life)
+						}
+						defer cancel()
+						timer := time.AfterFunc(life, cancel)
+						defer timer.Stop()
+						_, _, err := c.call(ctx, "GetObject", &input{})
+						assert.Error(t, err)
+					})
+				}
+				wg.Wait()
+				firsts := map[string]bool{}
+				for _, id := range s.headers("Amz-Sdk-Invocation-Id") {
+					firsts[id] = true
+				}
+				const cost = 5
+				retries := len(s.seen()) - len(firsts)
+				assert.Equal(t, capacity-cost*retries, e.Stats().QuotaLevel)
+				assert.Positive(t, e.Stats().UnsentRetries)
+				assert.Positive(t, retries)
+			})
+		})
+	}
+}
+
+// What the engine counts of a call is the same in both doors, adaptive mode's
+// limiter included (R2.2, R8).
+func TestDoorsTellTheEngineTheSame(t *testing.T) {
+	for _, script := range parityScripts {
+		if script.cancelAfter > 0 || script.perCall != nil || script.longPolling {
+			continue
+		}
+		t.Run(script.name, func(t *testing.T) {
+			var stats []engine.Stats
+			var events [][]any
+			inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+				var seen []any
+				note := func(event any) { seen = append(seen, event) }
+				e := newEngine(t, engine.WithMode(engine.Adaptive), engine.WithTokens(max(script.tokens, 13)), engine.WithSource(fastbackoff.Fixed(0.5)),
+					engine.WithObserver(engine.Observer{
+						Retry: func(r engine.RetryEvent) { r.Delay = 0; note(r) }, Stop: func(s engine.StopEvent) { note(s) }, Success: func(s engine.SuccessEvent) { note(s) },
+					}))
+				s := &server{script: append([]answer(nil), script.script...)}
+				c := newClient(config(s, e), "S3", func(o *options) { o.modelled = modelledError })
+				for range 3 {
+					_, _, _ = c.call(t.Context(), "GetObject", &input{})
+				}
+				stats, events = append(stats, e.Stats()), append(events, seen)
+			})
+			assert.Equal(t, stats[0], stats[1])
+			assert.Equal(t, events[0], events[1])
+		})
+	}
+}
+
+// Adaptive mode: a call whose turn would not come before its deadline is not
+// sent, and says so (R8.1).
+func TestNotAdmitted(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		e := newEngine(t, engine.WithMode(engine.Adaptive), engine.WithMaxAttempts(1))
+		s := &server{script: []answer{fail(400, "Throttling"), fail(400, "Throttling"), fail(400, "Throttling")}}
+		c := newClient(config(s, e), "S3")
+		for range 3 {
+			_, _, err := c.call(t.Context(), "GetObject", &input{})
+			require.Error(t, err)
+		}
+		sent := len(s.seen())
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, _, err := c.call(ctx, "GetObject", &input{})
+		require.ErrorIs(t, err, engine.ErrDeadline)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Zero(t, time.Since(start))
+		assert.Len(t, s.seen(), sent)
+		var own *engine.Error
+		require.ErrorAs(t, err, &own)
+		assert.Zero(t, own.Attempts)
+		assert.Positive(t, own.Wait)
+	})
+}
+
+// A context that is done before the call: as with the SDK's own loop, nothing is
+// sent and the context's error comes back.
+func TestDoneBeforeTheCall(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		s := &server{}
+		e := newEngine(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _, err := newClient(config(s, e), "S3").call(ctx, "GetObject", &input{})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Empty(t, s.seen())
+		assert.Zero(t, e.Stats().Stops[engine.ReasonCancelled])
+	})
+}
+
+// Cancelled in flight: the SDK's CanceledError, at once, and no retry (R3.6).
+func TestCancelledInFlight(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		s := &server{latency: time.Hour}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		_, _, err := newClient(config(s, newEngine(t)), "S3").call(ctx, "GetObject", &input{})
+		assert.Equal(t, time.Second, time.Since(start))
+		var cancelled *smithy.CanceledError
+		require.ErrorAs(t, err, &cancelled)
+		var sleeping *aws.RequestCanceledError
+		assert.False(t, errors.As(err, &sleeping))
+		assert.Len(t, s.seen(), 1)
+	})
+}
+
+func TestWithClass(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		class := awsretry.WithClass(func(err error) (classify.Class, bool) {
+			var api smithy.APIError
+			if errors.As(err, &api) && api.ErrorCode() == "TransactionCanceledException" {
+				return classify.Throttling, true
+			}
+			return classify.NonRetryable, errors.As(err, &api) && api.ErrorCode() == "SlowDown"
+		})
+		s := &server{script: []answer{fail(400, "TransactionCanceledException"), fail(503, "SlowDown")}}
+		e := newEngine(t, engine.WithSource(fastbackoff.Fixed(0.5)), engine.WithTokens(100))
+		start := time.Now()
+		_, _, err := newClient(config(s, e, class), "DynamoDB").call(t.Context(), "TransactWriteItems", &input{})
+		assert.Equal(t, 500*time.Millisecond, time.Since(start))
+		var api smithy.APIError
+		require.ErrorAs(t, err, &api)
+		assert.Equal(t, "SlowDown", api.ErrorCode())
+		assert.Equal(t, 95, e.Stats().QuotaLevel)
+	})
+}
+
+// A call that is made inside of an attempt of another, as a credentials provider
+// makes one, is a call of its own.
+func TestCallInsideOfACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer, inner := &server{script: []answer{fail(503, "x")}}, &server{script: []answer{fail(503, "x"), fail(503, "x")}}
+		e := newEngine(t)
+		within := newClient(applied(t, inner, e), "STS")
+		cfg := applied(t, outer, e)
+		var made atomic.Int32
+		c := newClient(cfg, "S3", func(o *options) {
+			o.apiOptions = append(o.apiOptions, func(stack *middleware.Stack) error {
+				return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Identity", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+					middleware.FinalizeOutput, middleware.Metadata, error,
+				) {
+					if made.Add(1) == 1 {
+						_, _, err := within.call(ctx, "AssumeRole", &input{})
+						assert.NoError(t, err)
+					}
+					return next.HandleFinalize(ctx, in)
+				}), "Signing", middleware.Before)
+			})
+		})
+		_, _, err := c.call(t.Context(), "GetObject", &input{})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"attempt=1; max=3", "attempt=2; max=3"}, outer.headers("Amz-Sdk-Request"))
+		assert.Equal(t, []string{"attempt=1; max=3", "attempt=2; max=3", "attempt=3; max=3"}, inner.headers("Amz-Sdk-Request"))
+	})
+}
+
+// A panic in an attempt goes on unchanged and ends the call; the retry it
+// happened in keeps its cost.
+func TestPanicInAnAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, engine.WithTokens(100))
+		s := &server{script: []answer{fail(503, "x"), {panics: "out"}}}
+		c := newClient(applied(t, s, e, awsretry.WithSharedEngine()), "S3")
+		assert.PanicsWithValue(t, "out", func() { _, _, _ = c.call(t.Context(), "GetObject", &input{}) })
+		assert.Equal(t, 86, e.Stats().QuotaLevel)
+		assert.EqualValues(t, 1, e.Stats().Stops[engine.ReasonCancelled])
+	})
+}
+
+// The SDK's loop is not used where it is not there, as in presigned requests.
+func TestStackWithoutARetryLoop(t *testing.T) {
+	s := &server{script: []answer{fail(503, "x")}}
+	c := newClient(applied(t, s, newEngine(t)), "S3", func(o *options) { o.noLoop = true })
+	_, metadata, err := c.call(t.Context(), "GetObject", &input{})
+	require.Error(t, err)
+	_, ok := retry.GetAttemptResults(metadata)
+	assert.False(t, ok)
+	assert.Len(t, s.seen(), 1)
+	assert.Empty(t, s.headers("Amz-Sdk-Request")[0])
+}
