@@ -77,8 +77,8 @@ func toldAttempts(e *engine.Engine) int {
 	return e.MaxAttempts()
 }
 
-// The names under which the two middlewares stand in a stack, the first right
-// before the SDK's "Retry", the second right after it.
+// The names of the middlewares in a stack: the first stands right before the
+// SDK's retry loop, the second right after what sets the attempt's header.
 const (
 	loopID    = "RepriseLoop"
 	attemptID = "RepriseAttempt"
@@ -86,8 +86,13 @@ const (
 	crcID     = "RepriseChecksum"
 )
 
-// sdkRetryID is the name of the SDK's retry loop.
-const sdkRetryID = "Retry"
+const (
+	// sdkRetryID is the SDK's retry loop, which sets the header.
+	sdkRetryID = "Retry"
+	// sdkHeaderID sets it once more in the clients of service modules that are
+	// older than aws-sdk-go-v2 v1.48.
+	sdkHeaderID = "RetryMetricsHeader"
+)
 
 // addLoop puts the engine's loop around the SDK's. A stack without that, such as
 // a presigned request's, sends nothing that could be sent again and is left
@@ -106,9 +111,13 @@ func addLoop(stack *middleware.Stack, engines *Engines) error {
 		_, err := stack.Finalize.Swap(loopID, l)
 		return errors.Join(err, addInput(stack, engines))
 	}
+	before := sdkRetryID
+	if _, old := stack.Finalize.Get(sdkHeaderID); old {
+		before = sdkHeaderID
+	}
 	return errors.Join(
 		stack.Finalize.Insert(l, sdkRetryID, middleware.Before),
-		stack.Finalize.Insert(attempt{}, sdkRetryID, middleware.After),
+		stack.Finalize.Insert(attempt{}, before, middleware.After),
 		addInput(stack, engines),
 		addChecksum(stack),
 	)

@@ -49,6 +49,7 @@ type options struct {
 	tracer           tracing.Tracer
 	longPolling      bool
 	noLoop           bool
+	oldHeader        bool // the client is of an older service module
 	checksum         bool
 	body             io.Reader
 	modelled         func(code string) error // a code's own type; nil: none
@@ -117,6 +118,10 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 	})
 	if !o.noLoop {
 		must(stack.Finalize.Insert(sdk, "Signing", middleware.Before))
+	}
+	if o.oldHeader {
+		//lint:ignore SA1019 what older service modules have
+		must(stack.Finalize.Insert(&retry.MetricsHeader{}, "Retry", middleware.After))
 	}
 	must(stack.Deserialize.Add(&awsmiddleware.AddRawResponse{}, middleware.Before))
 	must(stack.Serialize.Add(serializer{o.body}, middleware.After))

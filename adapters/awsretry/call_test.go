@@ -390,3 +390,13 @@ func TestStackWithoutARetryLoop(t *testing.T) {
 	assert.Len(t, s.seen(), 1)
 	assert.Empty(t, s.headers("Amz-Sdk-Request")[0])
 }
+
+// Service modules that are older than the SDK's core set the header once more.
+func TestOlderServiceModule(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		s := &server{script: []answer{fail(503, "x")}}
+		_, _, err := newClient(config(s, newEngine(t)), "S3", func(o *options) { o.oldHeader = true }).call(t.Context(), "GetObject", &input{})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"attempt=1; max=3", "attempt=2; max=3"}, s.headers("Amz-Sdk-Request"))
+	})
+}
