@@ -18,7 +18,8 @@ import (
 // e is the template: for each service and region an engine of its own is made
 // on first use, with a quota and a limiter of its own and otherwise e's
 // settings, of which those that e was not told are the service's (DynamoDB and
-// DynamoDB Streams: 4 attempts, 25 ms; R1.1, R4.1). e itself pays for nothing,
+// DynamoDB Streams: 4 attempts, 25 ms; R1.1, R4.1). Its own service does not
+// count, nor the level that WithTokens started it at. e itself pays for nothing,
 // unless [WithSharedEngine] says so. [EnginesOf] finds the engines.
 //
 // It changes cfg.Retryer and cfg.APIOptions and nothing else; it does not write

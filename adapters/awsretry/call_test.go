@@ -400,3 +400,14 @@ func TestOlderServiceModule(t *testing.T) {
 		assert.Equal(t, []string{"attempt=1; max=3", "attempt=2; max=3"}, s.headers("Amz-Sdk-Request"))
 	})
 }
+
+// R5.2: what is too large for any integer is too large, and not absent.
+func TestRetryAfterTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{script: []answer{after(fail(503, "x"), "99999999999999999999")}}
+		start := time.Now()
+		_, _, err := newClient(applied(t, s, newEngine(t, engine.WithSource(fastbackoff.Fixed(0.5)))), "S3").call(t.Context(), "GetObject", &input{})
+		require.NoError(t, err)
+		assert.Equal(t, 5*time.Second+25*time.Millisecond, time.Since(start))
+	})
+}

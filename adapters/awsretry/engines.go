@@ -3,6 +3,7 @@ package awsretry
 import (
 	"context"
 	"iter"
+	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -101,16 +102,19 @@ func changeableOf(e *engine.Engine) changeable {
 // of returns the template with the settings of a service, where it was not told
 // others. It is derived anew when the template was reconfigured.
 func (s *Engines) of(service string) *engine.Engine {
-	if service == "" || s.shared && s.template.Service() != "" {
+	if s.shared && s.template.Service() != "" {
 		return s.template
 	}
 	now := changeableOf(s.template)
-	known, ok := s.services.Load(service)
-	if ok && known.(*settled).from == now {
+	if known, ok := s.services.Load(service); ok && known.(*settled).from == now {
 		return known.(*settled).engine
 	}
-	e, err := s.template.Derive(engine.WithService(service))
-	if err != nil || changeableOf(e) == now { // a blank service id, or one without settings of its own
+	var opts []engine.Option
+	if strings.TrimSpace(service) != "" {
+		opts = append(opts, engine.WithService(service))
+	}
+	e, err := s.template.Derive(opts...)
+	if err != nil || s.shared && changeableOf(e) == now {
 		e = s.template
 	}
 	s.services.Store(service, &settled{engine: e, from: now})
