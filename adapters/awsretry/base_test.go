@@ -140,7 +140,7 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 	}
 	ctx, span := o.tracer.StartSpan(ctx, o.service+"."+operation)
 	defer span.End()
-	result, metadata, err := middleware.DecorateHandler(smithyhttp.NewClientHandler(o.http), stack).Handle(ctx, in)
+	result, metadata, err := middleware.DecorateHandler(smithyhttp.NewClientHandlerWithOptions(o.http), stack).Handle(ctx, in)
 	if err != nil {
 		err = &smithy.OperationError{ServiceID: o.service, OperationName: operation, Err: err}
 	}

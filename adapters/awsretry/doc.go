@@ -63,6 +63,8 @@
 //   - RetryMode: once there is a Retryer the SDK does not look at it. The engine's
 //     mode counts, and [LoadEngine] gives it the config's.
 //   - A client that throws the config's APIOptions away has single attempts.
+//   - client.Options().Retryer is, after Apply, what keeps the SDK's loop out, and
+//     says so to whoever asks it: nothing is retryable. NewRetryer's can be asked.
 //
 // Presigned requests have no retry loop and get none. Event streams are retried
 // until the response's headers are there, and streaming downloads, as in the SDK,
@@ -100,6 +102,8 @@
 //     RetryableError() true (R3.5).
 //   - A body that is cut short, and in Apply one whose X-Amz-Crc32 is wrong, is
 //     transient: the SDK calls the first final and logs the second.
+//   - An attempt that ran into a deadline of its own, which a middleware set, is
+//     transient (R3.6); the SDK takes any deadline for the caller's.
 //   - x-amz-retry-after beyond 64 bits is too large, not absent (R5.2).
 //   - The skew that the client knows is kept for a retry whose answer had no Date;
 //     the SDK forgets it for that retry.

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go"
 
 	"github.com/reprise-go/reprise/engine"
 )
@@ -55,10 +56,12 @@ func as[T any](err error, target *T) bool {
 // error; that is nil if there was no attempt.
 func (x *exchange) failure(ctx context.Context, err error, o engine.Outcome, d engine.Decision) error {
 	x.logEnd(ctx, err, d)
-	return callFailure(ctx, &x.call, err, o, d)
+	return callFailure(ctx, &x.call, err, cancelledInFlight(err), o, d)
 }
 
-func callFailure(ctx context.Context, c *engine.Call, err error, o engine.Outcome, d engine.Decision) error {
+// callFailure is failure for any call; inFlight says that the last attempt ended
+// as the caller's time did.
+func callFailure(ctx context.Context, c *engine.Call, err error, inFlight bool, o engine.Outcome, d engine.Decision) error {
 	wrapped := c.Wrap(ctx, err, o.Class, d)
 	own, ok := wrapped.(*engine.Error)
 	if !ok || wrapped == err {
@@ -71,11 +74,18 @@ func callFailure(ctx context.Context, c *engine.Call, err error, o engine.Outcom
 	case engine.ReasonQuota:
 		out.sdk = ratelimit.QuotaExceededError{Available: uint(own.QuotaLeft), Requested: uint(own.QuotaCost)}
 	case engine.ReasonDeadline, engine.ReasonCancelled:
-		if !o.Cancelled {
+		if !inFlight {
 			out.sdk = &aws.RequestCanceledError{Err: contextError(ctx)}
 		}
 	}
 	return out
+}
+
+// cancelledInFlight reports whether an attempt's error is the SDK's for a caller
+// who went away while it was under way.
+func cancelledInFlight(err error) bool {
+	var cancelled *smithy.CanceledError
+	return errors.As(err, &cancelled)
 }
 
 // contextError is the error of a context that is done, or that will be before a

@@ -1,6 +1,7 @@
 package awsretry
 
 import (
+	"context"
 	"errors"
 
 	"github.com/aws/smithy-go"
@@ -11,8 +12,13 @@ import (
 )
 
 // examine finds out what a failed attempt means for the call.
-func (x *exchange) examine(err error) engine.Outcome {
+func (x *exchange) examine(ctx context.Context, err error) engine.Outcome {
 	o := examine(x.engine.Classifier(), x.loop.engines.class, err)
+	if ctx.Err() != nil && cancelledInFlight(err) {
+		// The SDK says so of an attempt's own deadline too, and that is transient
+		// while the caller is there (R3.6).
+		o.Class, o.Cancelled = classify.NonRetryable, true
+	}
 	if x.wanted != nil && o.Class == classify.NonRetryable && !o.Cancelled {
 		o.Class = classify.Transient
 	}

@@ -85,7 +85,7 @@ func (l *loop) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, 
 			err = x.wanted
 		}
 		failed := err
-		outcome = x.examine(err)
+		outcome = x.examine(ctx, err)
 		again, err = x.failed(ctx, in, err, outcome)
 		if !again {
 			return out, withResults(metadata, results, err, outcome.Class != classify.NonRetryable), err
@@ -135,15 +135,11 @@ func (x *exchange) failed(ctx context.Context, in middleware.FinalizeInput, err 
 	if d.Reason == engine.ReasonRetry {
 		x.logRetry(ctx, err, o, d)
 	}
-	decided := d.Reason
 	if d = x.call.Pause(ctx, o, d); d.Reason == engine.ReasonRetry {
 		return true, err
 	}
 	if d.Reason == engine.ReasonNotReplayable && why != nil {
 		err = &notReplayableError{err, why}
-	}
-	if decided == engine.ReasonRetry {
-		o.Cancelled = false // it is the wait that was cancelled
 	}
 	return false, x.failure(ctx, err, o, d)
 }

@@ -48,10 +48,13 @@ var parityScripts = []struct {
 	name        string
 	script      []answer
 	tokens      int // to start with
+	latency     time.Duration
 	cancelAfter time.Duration
+	timeout     time.Duration
 	longPolling bool
 	perCall     func(*options)
-	deliberate  func(sdk *seen) // what Apply does otherwise, on purpose
+	retryer     func(sdk *seen) // what NewRetryer does otherwise, on purpose
+	deliberate  func(sdk *seen) // what Apply does
 }{
 	{name: "success"},
 	{name: "R4.1 transient and throttling", script: []answer{fail(503, "x"), fail(400, "ThrottlingException")}},
@@ -69,6 +72,15 @@ var parityScripts = []struct {
 		sdk.took, sdk.lines = 3*time.Second, 1
 	}},
 	{name: "R3.2 reset", script: []answer{{err: &httpError{syscall.ECONNRESET}}}},
+	{name: "R3.6 attempt's own time-out", script: []answer{{err: &httpError{context.DeadlineExceeded}}}},
+	{name: "R3.6 cancelled in flight", latency: time.Minute, cancelAfter: time.Second},
+	// A Retryer cannot tell the caller's deadline from an attempt's own until it is
+	// asked for a token, and is given the context.
+	{name: "R3.6 deadline in flight", latency: time.Minute, timeout: time.Second, retryer: func(sdk *seen) {
+		sdk.results = []string{"status=0 retryable=true retried=false error=[ResponseError 0 CanceledError context.DeadlineExceeded]"}
+		sdk.counts = map[string]int{"client.call.attempts S3 GetObject <nil>": 1, "client.call.attempt_duration S3 GetObject <nil>": 1, "client.call.errors S3 GetObject *errors.joinError": 1}
+		sdk.lines = 0
+	}},
 	{name: "R3.4 unmodelled 429", script: []answer{fail(429, "Unheard")}},
 	{name: "R3.4 modelled 429", script: []answer{fail(429, "Modelled")}},
 	{name: "R3.4 modelled 429 with a throttling code", script: []answer{fail(429, "TooManyRequestsException")}},
@@ -102,7 +114,7 @@ func TestParity(t *testing.T) {
 			}
 			run := func(make func(s *server) (aws.Config, func() int)) (got seen) {
 				synctest.Test(t, func(t *testing.T) {
-					s := &server{script: append([]answer(nil), script.script...)}
+					s := &server{script: append([]answer(nil), script.script...), latency: script.latency}
 					cfg, left := make(s)
 					w := &watch{counts: map[string]int{}}
 					cfg.Logger, cfg.ClientLogMode = w, aws.LogRetries
@@ -111,6 +123,10 @@ func TestParity(t *testing.T) {
 					})
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
+					if script.timeout > 0 {
+						ctx, cancel = context.WithTimeout(ctx, script.timeout)
+						defer cancel()
+					}
 					if script.cancelAfter > 0 {
 						time.AfterFunc(script.cancelAfter, cancel)
 					}
@@ -149,7 +165,11 @@ func TestParity(t *testing.T) {
 				require.NoError(t, err)
 				return aws0(s, r), func() int { return e.Stats().QuotaLevel }
 			})
-			assert.Equal(t, sdk, dropped, "NewRetryer")
+			want := sdk
+			if script.retryer != nil {
+				script.retryer(&want)
+			}
+			assert.Equal(t, want, dropped, "NewRetryer")
 			if script.deliberate != nil {
 				script.deliberate(&sdk)
 			}

@@ -82,7 +82,7 @@ func (r *retryer) GetAttemptToken(ctx context.Context) (func(error) error, error
 	number = max(number, 1)
 	c := r.open.Resume(number, false)
 	if d := c.AdmitWait(ctx); d.Reason != engine.ReasonRetry {
-		return release, callFailure(ctx, &c, nil, engine.Outcome{}, d)
+		return release, callFailure(ctx, &c, nil, false, engine.Outcome{}, d)
 	}
 	return func(err error) error {
 		switch {
@@ -95,7 +95,9 @@ func (r *retryer) GetAttemptToken(ctx context.Context) (func(error) error, error
 	}, nil
 }
 
-// failed tells the engine of a failure that no GetRetryToken will follow.
+// failed tells the engine of a failure that no GetRetryToken will follow. It
+// keeps silent about those that the SDK may yet retry for the clock's sake, so of
+// them the engine never hears if it does not.
 func (r *retryer) failed(ctx context.Context, err error, number, most int) {
 	o := r.examine(err)
 	switch {
@@ -120,7 +122,7 @@ func (r *retryer) GetRetryToken(ctx context.Context, err error) (func(error) err
 	c := r.open.Resume(max(number, 1), false)
 	o := r.retryable(err)
 	if d := c.FailIn(ctx, o); d.Reason != engine.ReasonRetry {
-		return release, callFailure(ctx, &c, nil, o, d)
+		return release, callFailure(ctx, &c, nil, cancelledInFlight(err), o, d)
 	}
 	return func(err error) error {
 		if err == nil {

@@ -21,28 +21,30 @@ func (x *exchange) traced(ctx context.Context) context.Context {
 	if !ok {
 		return ctx
 	}
-	return tracing.WithOperationTracer(ctx, &runTracer{tracer: tracer, number: x.number})
+	return tracing.WithOperationTracer(ctx, runTracer{tracer: tracer, number: x.number})
 }
 
 // runTracer leaves the run's own loop span out, for there is one around all
-// runs, and numbers the attempt's.
+// runs, and numbers the attempt's. Inside of the attempt the client's tracer is
+// back.
 type runTracer struct {
 	tracer tracing.Tracer
 	number int
-	inside bool
 }
 
-func (t *runTracer) StartSpan(ctx context.Context, name string, opts ...tracing.SpanOption) (context.Context, tracing.Span) {
-	switch {
-	case t.inside:
-	case name == loopSpan:
-		_, none := (&tracing.NopTracerProvider{}).Tracer("").StartSpan(ctx, name)
+func (t runTracer) StartSpan(ctx context.Context, name string, opts ...tracing.SpanOption) (context.Context, tracing.Span) {
+	switch name {
+	case loopSpan:
+		_, none := noTracer.StartSpan(ctx, name)
 		return ctx, none
-	case name == attemptSpan:
+	case attemptSpan:
 		if t.number > 1 { // else it is right, and may be another Retryer's
 			opts = append(opts, func(o *tracing.SpanOptions) { o.Properties.Set(numberTag, t.number) })
-			t.inside = true
 		}
+		ctx, span := t.tracer.StartSpan(ctx, name, opts...)
+		return tracing.WithOperationTracer(ctx, t.tracer), span
 	}
 	return t.tracer.StartSpan(ctx, name, opts...)
 }
+
+var noTracer = (&tracing.NopTracerProvider{}).Tracer("")
