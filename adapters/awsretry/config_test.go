@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -322,4 +323,39 @@ func TestConfigFilesForSDK(t *testing.T) {
 	require.ErrorContains(t, err, "missing")
 	_, _, err = awsretry.ConfigFilesForSDK(settings.Opts{FS: os.DirFS(dir)})
 	require.ErrorContains(t, err, "Opts.FS")
+}
+
+// Two configs that are given the same engine share its settings; its quota too
+// only if both say so.
+func TestTwoConfigsOneEngine(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		e := newEngine(t, engine.WithQuota(engine.Quota{Capacity: 20}), engine.WithSchedule(fastbackoff.Schedule{Transient: 1}))
+		var opts []awsretry.Option
+		if shared {
+			opts = append(opts, awsretry.WithSharedEngine())
+		}
+		a, b := &server{always: fail(500, "x")}, &server{script: []answer{fail(500, "x")}}
+		_, _, err := newClient(applied(t, a, e, opts...), "S3").call(t.Context(), "GetObject", nil)
+		require.Error(t, err)
+		_, _, err = newClient(applied(t, b, e, opts...), "S3").call(t.Context(), "GetObject", nil)
+		assert.Equal(t, shared, errors.Is(err, engine.ErrQuota), "a's retry took 14 of 20 tokens")
+	}
+}
+
+// Engines are made once, whoever asks first.
+func TestConcurrentFirstCalls(t *testing.T) {
+	s := &server{}
+	cfg := applied(t, s, newEngine(t), awsretry.PerOperation())
+	services := []string{"DynamoDB", "S3", "SQS", "STS"}
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			_, _, err := newClient(cfg, services[i%4]).call(t.Context(), "Get", nil)
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	engines, _ := awsretry.EnginesOf(cfg.Retryer())
+	assert.Equal(t, 4, engines.Stats().Engines)
+	assert.Len(t, s.seen(), 64)
 }

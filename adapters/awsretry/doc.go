@@ -18,10 +18,11 @@
 //	                               Apply                  NewRetryer
 //	class, attempts, quota,        the engine's           the engine's
 //	delays, adaptive limiter
-//	x-amz-retry-after (R5)         the engine's           the SDK's: a number beyond
-//	                                                      64 bits is ignored
-//	a delay that does not fit      ends the call at once  is slept until the deadline
-//	before the deadline
+//	x-amz-retry-after (R5)         the engine's           the SDK's reading of it
+//	a delay that does not fit      ends the call at once  mostly too: the SDK draws
+//	before the deadline                                   once more, and sleeps what
+//	                                                      it draws, at the most until
+//	                                                      the deadline
 //	tokens of a retry that was     come back (R6.3)       are lost
 //	cancelled in its delay
 //	the service's error then       is kept                is lost
@@ -104,7 +105,8 @@
 //     transient: the SDK calls the first final and logs the second.
 //   - An attempt that ran into a deadline of its own, which a middleware set, is
 //     transient (R3.6); the SDK takes any deadline for the caller's.
-//   - x-amz-retry-after beyond 64 bits is too large, not absent (R5.2).
+//   - x-amz-retry-after beyond what an integer or a time.Duration holds is too
+//     large, not absent or negative (R5.2), and one with a sign is no number (R5.1).
 //   - The skew that the client knows is kept for a retry whose answer had no Date;
 //     the SDK forgets it for that retry.
 //   - In adaptive mode a wait for the limiter that does not fit before the deadline
