@@ -105,8 +105,8 @@
 //     transient: the SDK calls the first final and logs the second.
 //   - An attempt that ran into a deadline of its own, which a middleware set, is
 //     transient (R3.6); the SDK takes any deadline for the caller's.
-//   - x-amz-retry-after beyond what an integer or a time.Duration holds is too
-//     large, not absent or negative (R5.2), and one with a sign is no number (R5.1).
+//   - x-amz-retry-after beyond 64 bits, or beyond what a time.Duration holds, is
+//     too large, not absent or negative (R5.2); with a sign it is no number (R5.1).
 //   - The skew that the client knows is kept for a retry whose answer had no Date;
 //     the SDK forgets it for that retry.
 //   - In adaptive mode a wait for the limiter that does not fit before the deadline

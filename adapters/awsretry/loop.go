@@ -33,7 +33,7 @@ type exchange struct {
 	number int // of the attempt under way, from 1
 
 	asked   bool            // in this attempt our Retryer is the one that is in force
-	refused engine.Decision // why this attempt may not be sent; its Reason is ReasonRetry otherwise
+	refused engine.Decision // why the attempt may not be sent; its Reason is ReasonRetry if it may
 	wanted  error           // what a Retryer wrapped around ours wants retried
 }
 
@@ -56,42 +56,37 @@ func (l *loop) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, 
 	ctx = middleware.WithStackValue(ctx, exchangeKey{}, x)
 	defer x.end()
 
-	var results []retry.AttemptResult
-	outcome := engine.Outcome{} // of the attempt before
+	var results []retry.AttemptResult // of the attempts before
+	var before error                  // the last of theirs
+	var outcome engine.Outcome        // what it meant
 	for x.number = 1; ; x.number++ {
-		before := err
 		x.asked, x.wanted, x.refused = false, nil, engine.Decision{Reason: engine.ReasonRetry}
 		out, metadata, err = next.HandleFinalize(x.traced(ctx), in)
-		if !x.asked {
-			if x.engine == nil { // another Retryer has done it all, or ctx was done
-				return out, metadata, err
-			}
-			// Granted, waited for, and not sent.
+		switch {
+		case !x.asked && x.engine == nil: // another Retryer has done it all, or ctx was done
+			return out, metadata, err
+		case !x.asked: // granted, waited for, and not sent
 			if d := x.call.Pause(ctx, outcome, engine.Decision{Reason: engine.ReasonRetry}); d.Reason != engine.ReasonRetry {
 				err = x.failure(ctx, before, outcome, d)
 			}
 			return out, withResults(metadata, results, err, false), err
-		}
-		if d := x.refused; d.Reason != engine.ReasonRetry {
-			err = x.failure(ctx, before, outcome, d)
+		case x.refused.Reason != engine.ReasonRetry:
+			err = x.failure(ctx, before, outcome, x.refused)
 			return out, withResults(metadata, results, err, false), err
-		}
-		if err == nil {
+		case err == nil:
 			x.call.Succeed()
 			return out, withResults(metadata, results, nil, false), nil
 		}
-		var again bool
 		if x.wanted != nil {
 			err = x.wanted
 		}
-		failed := err
-		outcome = x.examine(ctx, err)
-		again, err = x.failed(ctx, in, err, outcome)
+		before, outcome = err, x.examine(ctx, err)
+		again, final := x.failed(ctx, in, err, outcome)
 		if !again {
-			return out, withResults(metadata, results, err, outcome.Class != classify.NonRetryable), err
+			return out, withResults(metadata, results, final, outcome.Class != classify.NonRetryable), final
 		}
 		results = append(results, retry.AttemptResult{
-			Err: failed, Retryable: true, Retried: true, ResponseMetadata: responseMetadata(metadata),
+			Err: err, Retryable: true, Retried: true, ResponseMetadata: responseMetadata(metadata),
 		})
 	}
 }
