@@ -164,6 +164,39 @@ func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
 		return Decision{}
 	}
 	defer c.unsentByPanic()
+	if d = c.pause(ctx, o, d); d.Reason != ReasonRetry {
+		return d
+	}
+	if c.Admit() != 0 {
+		if admission := c.queue(ctx, o); admission.Reason != ReasonRetry {
+			return admission
+		}
+	}
+	return d
+}
+
+// Pause is the first half of [Call.Wait]: it waits for the delay and admits
+// nothing. If the Reason it returns is ReasonRetry, ask [Call.Admit] or
+// [Call.AdmitWait] when the attempt is about to be sent; until then
+// [Call.Abandon] gives back what the retry took (R6.3). It is for a loop in
+// which something may yet come between the delay and the sending. Blocks for the
+// delay, and no longer than ctx lives; allocates at most a timer.
+func (c *Call) Pause(ctx context.Context, o Outcome, d Decision) Decision {
+	if c.engine == nil {
+		return Decision{}
+	}
+	paused := false
+	defer func() {
+		if !paused {
+			c.unsentByPanic()
+		}
+	}()
+	d = c.pause(ctx, o, d)
+	paused = true
+	return d
+}
+
+func (c *Call) pause(ctx context.Context, o Outcome, d Decision) Decision {
 	if d.Delay > 0 {
 		c.engine.policy.Load().clock.Sleep(ctx, d.Delay, nil)
 	}
@@ -175,11 +208,6 @@ func (c *Call) Wait(ctx context.Context, o Outcome, d Decision) Decision {
 	}
 	if ctx.Err() != nil {
 		return c.abandon(o.Class, endOf(ctx))
-	}
-	if c.Admit() != 0 {
-		if admission := c.queue(ctx, o); admission.Reason != ReasonRetry {
-			return admission
-		}
 	}
 	return d
 }

@@ -15,6 +15,9 @@
 // A client of many upstreams, tenants or operations keeps an engine for each in a
 // [Group], which bounds them.
 //
+// A loop that belongs to somebody else and asks in pieces has [Engine.Resume],
+// [Engine.Backoff] and [Call.Pause].
+//
 // # The call as a state machine
 //
 //	            Begin
