@@ -1,0 +1,2 @@
+// Package fasthttpretry is the retry engine for fasthttp.
+package fasthttpretry
