@@ -2,6 +2,7 @@ package fasthttpretry
 
 import (
 	"errors"
+	"reflect"
 
 	"github.com/valyala/fasthttp"
 
@@ -31,6 +32,8 @@ var known = []struct {
 // its value nor a type, and no server has a say in it.
 const pipelineStopped = "pipeline connection has been stopped"
 
+var sentinelType = reflect.TypeOf(errors.New(pipelineStopped))
+
 // explain classifies the error of an attempt. What classify recognises stands:
 // what an error says of itself, its code or status, its type.
 func (c *Client) explain(classifier *classify.Classifier, err error) classify.Verdict {
@@ -44,7 +47,7 @@ func (c *Client) explain(classifier *classify.Classifier, err error) classify.Ve
 			return k.verdict
 		}
 	}
-	if c.takesBody && errors.Unwrap(err) == nil && err.Error() == pipelineStopped {
+	if c.takesBody && reflect.TypeOf(err) == sentinelType && err.Error() == pipelineStopped {
 		v.Class, v.Rule = classify.Transient, classify.RuleClosed
 	}
 	return v
