@@ -99,20 +99,27 @@ func TestNothingIsSentBeneath(t *testing.T) {
 		},
 	}
 	for name, client := range beneath {
+		arrived := func(t *testing.T, w *wire, attempts int) {
+			if name == "PipelineClient" { // it may write to a connection that has just ended
+				assert.LessOrEqual(t, w.count(), attempts)
+			} else {
+				assert.Equal(t, attempts, w.count())
+			}
+		}
 		t.Run(name, func(t *testing.T) {
 			w := hangsUpOn(false)
 			e := quick(t)
 			req, resp := get(t, w.url)
 			err := newClient(t, e, client(w.addr)).Do(req, resp)
 			require.ErrorIs(t, err, engine.ErrMaxAttempts)
-			assert.Equal(t, 3, w.count())
+			arrived(t, w, 3)
 			assert.Equal(t, 500-2*14, level(e))
 		})
 		t.Run(name+", POST", func(t *testing.T) {
 			w := hangsUpOn(false)
 			req, resp := request(t, "POST", w.url)
 			require.ErrorIs(t, newClient(t, quick(t), client(w.addr)).Do(req, resp), engine.ErrNotReplayable)
-			assert.Equal(t, 1, w.count())
+			arrived(t, w, 1)
 		})
 		t.Run(name+", a kept connection", func(t *testing.T) {
 			w := hangsUpOn(true)
@@ -121,11 +128,7 @@ func TestNothingIsSentBeneath(t *testing.T) {
 			req, resp := get(t, w.url)
 			require.NoError(t, c.Do(req, resp))
 			require.ErrorIs(t, c.Do(req, resp), engine.ErrMaxAttempts)
-			if name == "PipelineClient" { // may write to a connection that has just ended
-				assert.LessOrEqual(t, w.count(), 1+3)
-			} else {
-				assert.Equal(t, 1+3, w.count())
-			}
+			arrived(t, w, 1+3)
 		})
 	}
 }

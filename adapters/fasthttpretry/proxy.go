@@ -156,10 +156,11 @@ func refuse(ctx *fasthttp.RequestCtx, err error) {
 }
 
 // hopByHop are the headers that are for one connection only (RFC 9110, section
-// 7.6.1), beside those that Connection names.
+// 7.6.1), beside those that Connection names. Trailer is not among them: fasthttp
+// passes trailers on as such.
 var hopByHop = []string{
 	fasthttp.HeaderConnection, fasthttp.HeaderProxyConnection, fasthttp.HeaderKeepAlive, fasthttp.HeaderProxyAuthenticate,
-	fasthttp.HeaderProxyAuthorization, fasthttp.HeaderTE, fasthttp.HeaderTrailer, fasthttp.HeaderTransferEncoding, fasthttp.HeaderUpgrade,
+	fasthttp.HeaderProxyAuthorization, fasthttp.HeaderTE, fasthttp.HeaderTransferEncoding, fasthttp.HeaderUpgrade,
 }
 
 // fields is what a request's header and a response's have in common.
