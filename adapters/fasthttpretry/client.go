@@ -8,6 +8,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 )
 
@@ -32,6 +33,7 @@ type Client struct {
 	doer   Doer
 	// takesBody says that doer may keep a request's body when its time is up.
 	takesBody bool
+	plain     bool // nothing has to be done to a request before it is sent
 	config
 }
 
@@ -64,6 +66,7 @@ func New(e *engine.Engine, client Doer, opts ...Option) (*Client, error) {
 			return nil, err
 		}
 	}
+	c.plain = !c.takesBody && !c.awsHeaders && c.attemptTimeout == 0 && c.engineFor == nil
 	return c, nil
 }
 
@@ -140,8 +143,48 @@ func (c *Client) CloseIdleConnections() {
 	}
 }
 
-// do is one call. A zero deadline is none.
+// do is one call. A zero deadline is none. What follows its first lines is for
+// calls that need nothing but an attempt that succeeds.
 func (c *Client) do(ctx context.Context, deadline time.Time, req *fasthttp.Request, resp *fasthttp.Response) (Result, error) {
+	if c == nil || !c.plain || resp == nil || !deadline.IsZero() || req.GetTimeOut() > 0 || req.Header.IsConnect() {
+		return c.doWith(ctx, deadline, req, resp)
+	}
+	streamed := req.IsBodyStream() // asked first: it is none any more once it has been sent
+	call := begin(c.engine, req)
+	if call.Admit() != 0 {
+		return c.queue(ctx, req, resp, streamed, &call)
+	}
+	err := c.doer.Do(req, resp)
+	if err == nil && succeeded(c.engine, resp) {
+		call.Succeed()
+		return Result{Attempts: 1, Succeeded: true}, nil
+	}
+	return c.goOn(ctx, req, resp, streamed, &call, err)
+}
+
+// queue is the rest of a plain call that adaptive mode makes wait.
+//
+//go:noinline
+func (c *Client) queue(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response, streamed bool, call *engine.Call) (Result, error) {
+	x := exchange{c: c, engine: c.engine, ctx: ctx, req: req, resp: resp, streamed: streamed}
+	if r, err := x.admit(call); err != nil {
+		return r, err
+	}
+	return x.run(call, x.send(call.Attempts()))
+}
+
+// goOn is the rest of a plain call whose first attempt gave err.
+//
+//go:noinline
+func (c *Client) goOn(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response, streamed bool, call *engine.Call, err error) (Result, error) {
+	x := exchange{c: c, engine: c.engine, ctx: ctx, req: req, resp: resp, streamed: streamed}
+	return x.run(call, err)
+}
+
+// doWith is a call that is not plain.
+//
+//go:noinline
+func (c *Client) doWith(ctx context.Context, deadline time.Time, req *fasthttp.Request, resp *fasthttp.Response) (Result, error) {
 	if c == nil || c.engine == nil {
 		return Result{}, errZeroClient
 	}
@@ -151,25 +194,27 @@ func (c *Client) do(ctx context.Context, deadline time.Time, req *fasthttp.Reque
 	}
 	x.open()
 	defer x.close()
-	call := x.engine.Begin()
-	if longPoll(req) {
-		call = x.engine.BeginLongPoll()
-	}
-	if call.Admit() != 0 { // adaptive mode makes it wait
+	call := begin(x.engine, req)
+	if call.Admit() != 0 {
 		if r, err := x.admit(&call); err != nil {
 			return r, err
 		}
 	}
-	for {
-		err := x.send(call.Attempts())
-		if err == nil && x.succeeded() {
-			call.Succeed()
-			return Result{Attempts: call.Attempts(), Succeeded: true}, nil
-		}
-		if again, r, err := x.failed(&call, err); !again {
-			return r, err
-		}
+	return x.run(&call, x.send(1))
+}
+
+func begin(e *engine.Engine, req *fasthttp.Request) engine.Call {
+	if longPoll(req) {
+		return e.BeginLongPoll()
 	}
+	return e.Begin()
+}
+
+// succeeded reports whether an answer is a success: its status is below 400 and
+// the classifier has no other word for it. Redirects are the caller's to follow.
+func succeeded(e *engine.Engine, resp *fasthttp.Response) bool {
+	status := resp.StatusCode()
+	return status < 400 && e.Classifier().Response(status, "") == classify.NonRetryable
 }
 
 var errZeroClient = errors.New("reprise/fasthttpretry: this *Client is nil or zero: make one with New")

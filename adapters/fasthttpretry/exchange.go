@@ -12,7 +12,7 @@ import (
 )
 
 // exchange is one call: the caller's request and what its attempts share. It
-// lives on do's stack.
+// lives on the stack of the call.
 type exchange struct {
 	c        *Client
 	engine   *engine.Engine
@@ -96,12 +96,18 @@ func (x *exchange) send(n int) error {
 	return c.doer.DoDeadline(x.req, x.resp, deadline)
 }
 
-// succeeded reports whether the answer is a success: its status is below 400
-// and the classifier has no other word for it. Redirects are the caller's to
-// follow.
-func (x *exchange) succeeded() bool {
-	status := x.resp.StatusCode()
-	return status < 400 && x.engine.Classifier().Response(status, "") == classify.NonRetryable
+// run is the call from the end of its first attempt, which gave err.
+func (x *exchange) run(call *engine.Call, err error) (Result, error) {
+	for {
+		if err == nil && succeeded(x.engine, x.resp) {
+			call.Succeed()
+			return Result{Attempts: call.Attempts(), Succeeded: true}, nil
+		}
+		if again, r, end := x.failed(call, err); !again {
+			return r, end
+		}
+		err = x.send(call.Attempts())
+	}
 }
 
 // admit waits for the leave to send the first attempt. Its error ends the call.
