@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,6 +28,7 @@ func TestPipelineKeepsTheBody(t *testing.T) {
 		"SetBodyRaw": func(req *fasthttp.Request, text string) { req.SetBodyRaw([]byte(text)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			timedOut := make(chan struct{}, 1000)
 			var mu sync.Mutex
 			bodies := make(map[string]int)
 			w := serveWire(t, func(n int, conn net.Conn, req *http.Request) bool {
@@ -36,13 +36,13 @@ func TestPipelineKeepsTheBody(t *testing.T) {
 				mu.Lock()
 				bodies[string(body)]++
 				mu.Unlock()
-				if n%3 == 1 {
-					time.Sleep(30 * ms) // a server that is slow, and answers all the same
+				if n%3 == 1 { // a server that is slow, and answers all the same
+					<-timedOut
 				}
 				return say(200, string(body))(conn)
 			})
 			beneath := &fasthttp.PipelineClient{Addr: w.addr, Logger: quiet{}}
-			c := newClient(t, quick(t, engine.WithMaxAttempts(20)), beneath, fasthttpretry.WithAttemptTimeout(15*ms))
+			c := newClient(t, quick(t, engine.WithMaxAttempts(20), tells(timedOut)), beneath, fasthttpretry.WithAttemptTimeout(15*ms))
 			req, resp := request(t, "PUT", w.url)
 			for i := range 8 {
 				text := strings.Repeat(string(rune('a'+i)), 1000)
@@ -59,6 +59,11 @@ func TestPipelineKeepsTheBody(t *testing.T) {
 			assert.Len(t, bodies, 8, "nothing but what was meant was sent")
 		})
 	}
+}
+
+// tells says of each retry that the attempt before it is over.
+func tells(over chan<- struct{}) engine.Option {
+	return engine.WithObserver(engine.Observer{Retry: func(engine.RetryEvent) { over <- struct{}{} }})
 }
 
 // Requests behind one on whose answer the connection ends fail with an error that

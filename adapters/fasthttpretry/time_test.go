@@ -24,10 +24,10 @@ func stuck() *doer {
 	d.answer = func(n int, resp *fasthttp.Response) error {
 		end := d.sent[n-1].deadline
 		if end.IsZero() {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			return nil
 		}
-		time.Sleep(time.Until(end))
+		<-time.After(time.Until(end))
 		return fasthttp.ErrTimeout
 	}
 	return d
