@@ -139,6 +139,43 @@ func TestStreamedBody(t *testing.T) {
 	assert.Equal(t, "text", string(resp.Body()))
 }
 
+// The same on the wire: what has been read of a stream is not sent again as an
+// empty body.
+func TestStreamedBodyOnce(t *testing.T) {
+	w := serveWire(t, func(_ int, conn net.Conn, req *http.Request) bool {
+		_, _ = io.Copy(io.Discard, req.Body)
+		return say(503, "busy")(conn)
+	})
+	for n, beneath := range []fasthttpretry.Doer{once(t), &fasthttp.PipelineClient{Addr: w.addr, Logger: quiet{}}} {
+		req, resp := request(t, "PUT", w.url)
+		req.SetBodyStream(strings.NewReader("text"), 4)
+		r, err := newClient(t, quick(t), beneath).DoContext(t.Context(), req, resp)
+		require.NoError(t, err)
+		assert.Equal(t, engine.ReasonNotReplayable, r.Reason)
+		assert.Equal(t, n+1, w.count())
+	}
+}
+
+// Nothing of a failed answer is left for a client that does not reset responses.
+func TestResponseIsReset(t *testing.T) {
+	d := &doer{answer: func(n int, resp *fasthttp.Response) error {
+		assert.Empty(t, resp.Header.Peek("X-Old"))
+		assert.Empty(t, resp.Body())
+		assert.True(t, resp.SkipBody)
+		if n == 1 {
+			resp.SetStatusCode(503)
+			resp.Header.Set("X-Old", "1")
+			resp.SetBodyString("busy")
+			return nil
+		}
+		return io.EOF
+	}}
+	req, resp := get(t, "http://service.test/")
+	resp.SkipBody = true
+	require.ErrorIs(t, newClient(t, quick(t), d).Do(req, resp), io.EOF)
+	assert.Len(t, d.sent, 3)
+}
+
 // What the call does to a request, beside what fasthttp does to one that it sends
 // once, is undone; every attempt sends the same; nothing of a failed answer is left
 // in the next one.

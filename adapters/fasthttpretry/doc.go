@@ -30,7 +30,8 @@
 // nothing about what the server saw: a POST is not sent again. MaxIdleConnDuration
 // below the server's keep-alive time avoids it.
 //
-// An LBClient chooses an upstream for each attempt. To balance over engines
+// An LBClient chooses an upstream for each attempt, and bounds it by its own
+// Timeout, 1 s unless set. To balance over engines
 // instead, give an LBClient Clients of this package, and do not put it into New.
 // A HostClient with several addresses tries them all to make one connection; that
 // is one attempt.

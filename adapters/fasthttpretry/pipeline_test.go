@@ -61,6 +61,52 @@ func TestPipelineKeepsTheBody(t *testing.T) {
 	}
 }
 
+// Of calls that run side by side none gets the memory of another's body: each
+// request's header says what its body must be.
+func TestPipelineKeepsBodiesApart(t *testing.T) {
+	timedOut := make(chan struct{}, 10000)
+	var mu sync.Mutex
+	var wrong []string
+	w := serveWire(t, func(n int, conn net.Conn, req *http.Request) bool {
+		body, _ := io.ReadAll(req.Body)
+		if want := strings.Repeat(req.Header.Get("X-Letter"), 1000); want != string(body) {
+			mu.Lock()
+			wrong = append(wrong, req.Header.Get("X-Letter")+": "+string(body[:min(len(body), 10)]))
+			mu.Unlock()
+		}
+		switch n % 5 {
+		case 1:
+			<-timedOut
+		case 2, 3:
+			return say(503, "")(conn)
+		}
+		return say(200, "")(conn)
+	})
+	beneath := &fasthttp.PipelineClient{Addr: w.addr, Logger: quiet{}}
+	c := newClient(t, quick(t, engine.WithMaxAttempts(50), tells(timedOut), engine.WithQuota(engine.Quota{Capacity: 1 << 20})), beneath, fasthttpretry.WithAttemptTimeout(15*ms))
+	var calls sync.WaitGroup
+	for i := range 4 {
+		calls.Go(func() {
+			req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+			defer fasthttp.ReleaseRequest(req)
+			defer fasthttp.ReleaseResponse(resp)
+			for n := range 10 {
+				letter := string(rune('a' + 10*i%26 + n))
+				req.Reset()
+				req.Header.SetMethod("PUT")
+				req.SetRequestURI(w.url)
+				req.Header.Set("X-Letter", letter)
+				req.SetBodyString(strings.Repeat(letter, 1000))
+				assert.NoError(t, c.Do(req, resp))
+			}
+		})
+	}
+	calls.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	assert.Empty(t, wrong)
+}
+
 // tells says of each retry that the attempt before it is over.
 func tells(over chan<- struct{}) engine.Option {
 	return engine.WithObserver(engine.Observer{Retry: func(engine.RetryEvent) { over <- struct{}{} }})

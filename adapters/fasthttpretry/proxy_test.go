@@ -346,6 +346,50 @@ func TestProxyOverAPipeline(t *testing.T) {
 	assert.Equal(t, "text", got[1].body)
 }
 
+// A pipeline may still be sending when the handler has answered 504: what it
+// sends must not be the memory into which the server reads the next request.
+func TestProxyOverAPipelineOutOfTime(t *testing.T) {
+	const size = 8 << 20 // more than sockets hold
+	ln, err := net.Listen("tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	next, letters := make(chan struct{}), make(chan int, 1)
+	go func() {
+		conn, err := ln.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		<-next
+		_ = conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		req, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil { // time was up before anything was sent
+			letters <- 0
+			return
+		}
+		body, _ := io.ReadAll(req.Body)
+		letters <- min(strings.Count(string(body), "a"), 1) + min(strings.Count(string(body), "b"), 1)
+	}()
+	e := newEngine(t, engine.WithMaxAttempts(1))
+	handler, err := fasthttpretry.NewProxy(newClient(t, e, &fasthttp.PipelineClient{Addr: ln.Addr().String(), Logger: quiet{}}), "http://service.test", 300*ms)
+	require.NoError(t, err)
+	addr := serveProxy(t, handler, func(s *fasthttp.Server) { s.MaxRequestBodySize = 2 * size })
+	conn, err := net.Dial("tcp4", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	r := bufio.NewReader(conn)
+	for _, letter := range []string{"a", "b"} {
+		_, err := fmt.Fprintf(conn, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat(letter, size))
+		require.NoError(t, err)
+		resp, err := http.ReadResponse(r, nil)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, resp.Body)
+		assert.Equal(t, 504, resp.StatusCode)
+	}
+	close(next)
+	assert.Less(t, <-letters, 2, "a body is one request's")
+}
+
 // The shutdown of the server ends the waits of its calls.
 func TestProxyShutdown(t *testing.T) {
 	w := serveWire(t, func(_ int, conn net.Conn, _ *http.Request) bool {

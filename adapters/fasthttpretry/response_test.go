@@ -79,6 +79,25 @@ func TestOneConnection(t *testing.T) {
 	}
 }
 
+// No connection is held in the delay, not by a streamed answer either.
+func TestNoConnectionInTheDelay(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		w := serveWire(t, func(n int, conn net.Conn, _ *http.Request) bool {
+			if n == 1 {
+				return say(503, strings.Repeat("x", 512<<10))(conn)
+			}
+			return say(200, "")(conn)
+		})
+		c := &fasthttp.HostClient{Addr: w.addr, MaxIdemponentCallAttempts: 1, StreamResponseBody: stream}
+		t.Cleanup(c.CloseIdleConnections)
+		busy := -1
+		clock := &leap{leave: func() { busy = c.ConnsCount() - c.IdleConnsCount() }}
+		req, resp := get(t, w.url)
+		require.NoError(t, newClient(t, newEngine(t, engine.WithClock(clock)), c).Do(req, resp))
+		assert.Zero(t, busy)
+	}
+}
+
 // The code of a failed answer is found in a stream whose length is known and
 // small, which can then be read from its beginning; other streams are left alone.
 func TestCodeInAStream(t *testing.T) {
@@ -127,6 +146,7 @@ func TestCodeInAStream(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrMaxAttempts)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		assert.Equal(t, 3, w.count())
+		assert.Zero(t, c.ConnsCount())
 	})
 }
 
