@@ -140,20 +140,17 @@ func ExampleWithAnyMethod() {
 
 // An engine for each upstream, so that one that fails takes no other's retries.
 func ExampleWithEngineFor() {
-	shared, err := engine.New()
+	template, err := engine.New(engine.WithMaxAttempts(5))
 	if err != nil {
 		panic(err)
 	}
-	flaky, err := engine.New(engine.WithMaxAttempts(5))
+	upstreams, err := engine.NewGroup[string](template, 1000)
 	if err != nil {
 		panic(err)
 	}
-	client, err := fasthttpretry.New(shared, &fasthttp.Client{MaxIdemponentCallAttempts: 1},
+	client, err := fasthttpretry.New(template, &fasthttp.Client{MaxIdemponentCallAttempts: 1},
 		fasthttpretry.WithEngineFor(func(req *fasthttp.Request) *engine.Engine {
-			if string(req.Host()) == "127.0.0.1:1" { // nobody listens there
-				return flaky
-			}
-			return nil
+			return upstreams.For(string(req.Host()))
 		}))
 	if err != nil {
 		panic(err)
@@ -161,10 +158,10 @@ func ExampleWithEngineFor() {
 	req, resp := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(resp)
-	req.SetRequestURI("http://127.0.0.1:1/")
+	req.SetRequestURI("http://127.0.0.1:1/") // nobody listens there
 	result, _ := client.DoContext(context.Background(), req, resp)
-	fmt.Println(result.Attempts, shared.Stats().QuotaLevel, flaky.Stats().QuotaLevel)
-	// Output: 5 500 444
+	fmt.Println(result.Attempts, upstreams.For("127.0.0.1:1").Stats().QuotaLevel, upstreams.For("127.0.0.1:2").Stats().QuotaLevel)
+	// Output: 5 444 500
 }
 
 func ExampleLongPoll() {
