@@ -145,8 +145,8 @@ func faults() []fault {
 		final("not HTTP at all", raw("SSH-2.0-x\r\n\r\n", false)),
 		{name: "67: a refused dial", retries: []retry{transient(first), transient(second)}, stop: engine.ReasonMaxAttempts, class: classify.Transient, left: 472},
 
-		with(recovers("95: an attempt that takes too long", silence, transient(first)), func(f *fault) { f.attempt = 40 * ms }),
-		{name: "the caller's deadline in an attempt", script: []script{silence}, bound: 40 * ms, stop: engine.ReasonDeadline, class: classify.Transient, left: 500, hits: 1},
+		with(recovers("95: an attempt that takes too long", silence, transient(first)), func(f *fault) { f.attempt = 250 * ms }),
+		{name: "the caller's deadline in an attempt", script: []script{silence}, bound: 250 * ms, stop: engine.ReasonDeadline, class: classify.Transient, left: 500, hits: 1},
 		{name: "88, 91: a delay beyond the deadline", script: []script{say(429, "", "x-amz-retry-after", "86400000")}, bound: 5 * time.Second,
 			stop: engine.ReasonDeadline, class: classify.Throttling, left: 500, hits: 1},
 		{name: "4, 92: cancelled in the wait", script: []script{say(503, "")}, hang: true, retries: []retry{transient(first)},

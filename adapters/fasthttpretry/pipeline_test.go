@@ -42,7 +42,7 @@ func TestPipelineKeepsTheBody(t *testing.T) {
 				return say(200, string(body))(conn)
 			})
 			beneath := &fasthttp.PipelineClient{Addr: w.addr, Logger: quiet{}}
-			c := newClient(t, quick(t, engine.WithMaxAttempts(20), tells(timedOut)), beneath, fasthttpretry.WithAttemptTimeout(15*ms))
+			c := newClient(t, quick(t, engine.WithMaxAttempts(50), tells(timedOut), engine.WithQuota(engine.Quota{Capacity: 1 << 20})), beneath, fasthttpretry.WithAttemptTimeout(15*ms))
 			req, resp := request(t, "PUT", w.url)
 			for i := range 8 {
 				text := strings.Repeat(string(rune('a'+i)), 1000)

@@ -292,7 +292,7 @@ func TestProxyNoConnection(t *testing.T) {
 	beneath := once(t)
 	beneath.MaxConnsPerHost = 1
 	e := quick(t)
-	handler, err := fasthttpretry.NewProxy(newClient(t, e, beneath), w.url, 500*ms)
+	handler, err := fasthttpretry.NewProxy(newClient(t, e, beneath), w.url, time.Second)
 	require.NoError(t, err)
 	addr := serveProxy(t, handler)
 	first := make(chan int)

