@@ -16,10 +16,11 @@ import (
 
 // levels is the order of the core's packages. An import goes to a lower level only, so siblings do not see each other.
 var levels = map[string]int{
-	"internal/pad":       0,
-	"internal/mono":      0,
-	"internal/stripe":    0,
-	"internal/invariant": 0,
+	"internal/pad":        0,
+	"internal/mono":       0,
+	"internal/stripe":     0,
+	"internal/invariant":  0,
+	"internal/invocation": 0,
 
 	"atomicbucket": 1, // tokens
 	"fastbackoff":  1, // delays
@@ -30,6 +31,7 @@ var levels = map[string]int{
 	"engine":   3,
 	"settings": 3,
 
+	"internal/answer":    leaf, // what the doors share above the engine
 	"adapters/httpretry": leaf,
 	".":                  leaf, // the module's own page of documentation
 }
@@ -39,8 +41,9 @@ const leaf = 4
 
 // sideways are the imports between siblings that we decided to allow, each with its reason.
 var sideways = map[string]string{
-	"internal/stripe -> internal/pad": "a stripe is a padded word",
-	"settings -> engine":              "Settings.Options hands out engine options, and the engine must not know where settings come from",
+	"internal/stripe -> internal/pad":       "a stripe is a padded word",
+	"adapters/httpretry -> internal/answer": "what a failed answer says is read in one way by every door",
+	"settings -> engine":                    "Settings.Options hands out engine options, and the engine must not know where settings come from",
 }
 
 // externals are the modules that the core's code may use, and the packages that may use them; nil means all.

@@ -49,13 +49,16 @@ func codeRule(code string) Rule {
 // Codes mostly come bare, so the tables are asked before it is normalised: none
 // of their entries has a decoration.
 func (c *Classifier) codeDecision(code string) (d decision, there bool) {
+	if code == "" { // as of every success: no table has it
+		return d, false
+	}
 	if d = c.bareCode(code); d.rule != RuleUnrecognized {
 		return d, true
 	}
 	if bare := NormalizeCode(code); len(bare) != len(code) {
 		return c.bareCode(bare), bare != ""
 	}
-	return d, code != ""
+	return d, true
 }
 
 func (c *Classifier) bareCode(code string) decision {

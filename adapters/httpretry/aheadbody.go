@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"go.uber.org/atomic"
+
+	"github.com/reprise-go/reprise/internal/answer"
 )
 
 const (
 	// peekLimit is how much of a failed response's body is read to find the
 	// error code in it, in bytes.
-	peekLimit = 8 << 10
+	peekLimit = answer.PeekLimit
 	// drainLimit is how much of a body that nobody will read is read all the
 	// same, to get its connection back.
 	drainLimit = 64 << 10

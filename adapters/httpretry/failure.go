@@ -7,6 +7,7 @@ import (
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/answer"
 )
 
 // failure is what a failed attempt means.
@@ -50,7 +51,8 @@ func (t *Transport) examine(ctx context.Context, resp *http.Response, err error)
 func (t *Transport) retryAfter(resp *http.Response) time.Duration {
 	d := engine.ParseRetryAfter(resp.Header.Get("X-Amz-Retry-After"))
 	if d == 0 && t.standardRetryAfter {
-		d = standardRetryAfter(resp.Header)
+		h := resp.Header
+		d = answer.RetryAfter(h.Get("Retry-After"), h.Get("Date"), h.Get("Age"))
 	}
 	return d
 }

@@ -1,4 +1,4 @@
-package httpretry
+package answer_test
 
 import (
 	"strings"
@@ -7,9 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/internal/answer"
 )
 
-func TestCodeIn(t *testing.T) {
+func TestCode(t *testing.T) {
 	const deep = 4000
 	for _, row := range []struct{ name, document, code string }{
 		{"__type", `{"__type":"com.amazonaws.dynamodb.v20120810#ThrottlingException","message":"m"}`, "com.amazonaws.dynamodb.v20120810#ThrottlingException"},
@@ -58,22 +59,22 @@ func TestCodeIn(t *testing.T) {
 		{"a document type with entities", `<!DOCTYPE x [<!ENTITY c "SlowDown">]><Error><Code>&c;</Code></Error>`, ""},
 		{"deep XML", strings.Repeat(`<a>`, deep), ""},
 	} {
-		assert.Equal(t, row.code, codeIn([]byte(row.document)), row.name)
+		assert.Equal(t, row.code, answer.Code([]byte(row.document)), row.name)
 	}
 }
 
 // Whatever a server writes, looking for the code ends, and finds nothing that
 // the document does not hold as a whole: what was found in a cut document is
 // found in it when more is there.
-func FuzzCodeIn(f *testing.F) {
+func FuzzCode(f *testing.F) {
 	f.Add([]byte(`{"__type":"ns#ThrottlingException","message":"m"}`), 20)
 	f.Add([]byte(`{"error":{"code":"x"},"code":"y"}`), 12)
 	f.Add([]byte(`<Error><Code>SlowDown</Code></Error>`), 18)
 	f.Add([]byte(`<Response><Errors><Error><Code>a</Code></Error></Errors></Response>`), 40)
 	f.Add([]byte("\xef\xbb\xbf{\"\\u0063ode\":\"\\ud800\"}"), 5)
 	f.Fuzz(func(t *testing.T, document []byte, cut int) {
-		whole := codeIn(document)
-		part := codeIn(document[:min(max(cut, 0), len(document))])
+		whole := answer.Code(document)
+		part := answer.Code(document[:min(max(cut, 0), len(document))])
 		if part != "" && part != whole {
 			// A name of a higher rank may follow in JSON; nothing else may differ.
 			assert.NotEmpty(t, whole)

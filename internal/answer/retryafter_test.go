@@ -1,19 +1,20 @@
-package httpretry
+package answer_test
 
 import (
 	"math"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/reprise-go/reprise/internal/answer"
 )
 
 // Peer faults 106 and 107: seconds and dates, nothing negative, nothing that
 // wraps.
-func TestStandardRetryAfter(t *testing.T) {
+func TestRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // where it is 2000-01-01 00:00:00 UTC
 		for _, row := range []struct {
 			value, date, age string
@@ -51,23 +52,18 @@ func TestStandardRetryAfter(t *testing.T) {
 			{"Sat, 01 Jan 2000 00:00:30 GMT", "not a date", "", 30 * time.Second},
 			{"Sat, 01 Jan 2000 00:00:30 GMT", "Fri, 31 Dec 1999 23:00:00 GMT", "3600", 30 * time.Second},
 		} {
-			h := http.Header{"Retry-After": {row.value}, "Date": {row.date}}
-			if row.age != "" {
-				h.Set("Age", row.age)
-			}
-			assert.Equal(t, row.want, standardRetryAfter(h), "%+v", row)
+			assert.Equal(t, row.want, answer.RetryAfter(row.value, row.date, row.age), "%+v", row)
 		}
-		assert.Zero(t, standardRetryAfter(nil))
 	})
 }
 
-func FuzzStandardRetryAfter(f *testing.F) {
+func FuzzRetryAfter(f *testing.F) {
 	f.Add("120", "")
 	f.Add("Sat, 01 Jan 2000 00:00:30 GMT", "Sat, 01 Jan 2000 00:00:00 GMT")
 	f.Add("99999999999999999999", "x")
 	f.Add("-1", "")
 	f.Fuzz(func(t *testing.T, value, date string) {
-		d := standardRetryAfter(http.Header{"Retry-After": {value}, "Date": {date}})
+		d := answer.RetryAfter(value, date, "")
 		assert.GreaterOrEqual(t, d, time.Duration(0))
 		if n := strings.Trim(value, "0123456789"); n == "" && strings.Trim(value, "0") != "" {
 			assert.GreaterOrEqual(t, d, time.Second)

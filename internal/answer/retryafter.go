@@ -1,4 +1,4 @@
-package httpretry
+package answer
 
 import (
 	"math"
@@ -9,12 +9,14 @@ import (
 	"github.com/reprise-go/reprise/engine"
 )
 
-// standardRetryAfter reads the Retry-After header: whole seconds, or a date,
-// which counts from the response's own Date, so that no two clocks need agree.
-// Zero is no header, one that is invalid, or one that asks for nothing. What is
-// too large for a Duration gives the largest one.
-func standardRetryAfter(h http.Header) time.Duration {
-	value := strings.Trim(h.Get("Retry-After"), " \t")
+// RetryAfter reads the Retry-After header: whole seconds, or a date, which counts
+// from the answer's own Date, so that no two clocks need agree. age is the header
+// Age: a cached Date is an old one, and then the date counts from now, for which
+// alone the clock is read. Zero is no header, one that is invalid, or one that
+// asks for nothing. What is too large for a Duration gives the largest one.
+// Wait-free.
+func RetryAfter(value, date, age string) time.Duration {
+	value = strings.Trim(value, " \t")
 	if value == "" {
 		return 0
 	}
@@ -25,8 +27,8 @@ func standardRetryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	from, err := http.ParseTime(h.Get("Date"))
-	if err != nil || h.Get("Age") != "" { // a cached Date is an old one
+	from, err := http.ParseTime(date)
+	if err != nil || age != "" {
 		from = time.Now()
 	}
 	return max(0, at.Sub(from))
