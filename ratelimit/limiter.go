@@ -123,14 +123,12 @@ func (l *Limiter) takeOne(nowNanos int64) (wait time.Duration, ok bool) {
 	p := l.current.Load()
 	word := p.word.Load()
 	s := p.at(word)
-	if nowNanos < s.atNanos || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || !s.enabled {
+	// Unsigned, so that an instant before the snapshot's is beyond the span too.
+	nanos := uint64(nowNanos - s.atNanos)
+	if nanos >= s.span() || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || !s.enabled {
 		return 0, false
 	}
-	tokens := s.level + s.fillRate*seconds(nowNanos-s.atNanos)
-	if !(tokens >= 0 && tokens < horizonTokens) {
-		return 0, false
-	}
-	allowed := int64(tokens*float64(ticksPerToken) + 0.5)
+	allowed := s.levelTicks() + s.made(nanos)
 	used := max(usedOf(word), allowed-s.capacityTicks) + ticksPerToken
 	if used > allowed {
 		return s.wait(nowNanos, used), true
@@ -178,8 +176,8 @@ func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Dur
 		if cost > s.capacityTicks {
 			return 0, false
 		}
-		allowed := s.allowed(nowNanos)
-		if allowed >= horizonTokens*ticksPerToken {
+		allowed, ok := s.allowed(nowNanos)
+		if !ok {
 			l.rebase(nowNanos)
 			continue
 		}

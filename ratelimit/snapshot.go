@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/reprise-go/reprise/internal/invariant"
@@ -10,7 +11,8 @@ import (
 
 // R8's constants.
 const (
-	minFillRate = 0.5 // tokens/s
+	minFillRate = 0.5  // tokens/s
+	minExponent = 1022 // of minFillRate, as float64 has it
 	maxFillRate = 1e15
 	minCapacity = 1.0 // tokens
 	smooth      = 0.8
@@ -21,23 +23,21 @@ const (
 
 	// maxNanos bounds what a caller may give as now: 146 years.
 	maxNanos = int64(1) << 62
-
-	// maxHair bounds what [snapshot.wait] adds for rounding: 0.25 us at once.
-	maxHair = 256
 )
 
 // Tokens are counted in ticks, so that the sums are exact and a CAS can carry
-// them. A tick is coarser than what float64 arithmetic leaves uncertain about a
-// level below a million tokens and finer than what the slowest fill rate makes
-// in a nanosecond: a wait of exactly 100 ms at 10/s makes exactly one token.
+// them. A tick is a quarter of a nanotoken: coarser than what float64 arithmetic
+// leaves uncertain about a level below a million tokens, finer than what the
+// slowest fill rate makes in a nanosecond, and such that a rate times nanoseconds
+// is ticks but for a power of two: see [line.made].
 const (
-	ticksPerToken = int64(1) << 32
+	ticksPerToken = int64(4e9)
 
 	// maxTokens bounds the level; a capacity above it acts like it.
 	maxTokens = 1 << 24
-	// horizonTokens bounds what one snapshot may allow before it is re-based,
-	// so that used (59 bits) holds its ticks four times over.
-	horizonTokens = 1 << 26
+	// horizonTokens bounds what one snapshot may make before it is re-based, so
+	// that used (59 bits) holds that and the level.
+	horizonTokens = 1 << 25
 )
 
 // snapshot is the limiter's state but for the tokens that were taken since it
@@ -113,38 +113,71 @@ func (s *snapshot) capacity() float64 {
 	return max(s.fillRate, minCapacity)
 }
 
-// ticks rounds tokens to the nearest tick. What is no number is nothing.
-func ticks(tokens float64) int64 {
-	switch {
-	case !(tokens > 0):
-		return 0
-	case tokens >= horizonTokens:
-		return horizonTokens * ticksPerToken
-	}
-	return int64(tokens*float64(ticksPerToken) + 0.5)
+// span returns for how many nanoseconds the line may be followed, the horizon
+// or half of it away; 0 if the fill rate is none that R8 makes.
+func (s *snapshot) span() uint64 {
+	exponent := math.Float64bits(s.fillRate) >> 52
+	return horizonTokens * 1e9 >> (exponent - minExponent)
 }
 
-// allowed returns how many ticks may have been used by now. Before the snapshot
-// began it is what was there when it began: a stale now mints nothing.
-func (s *snapshot) allowed(nowNanos int64) int64 {
-	tokens := s.level
-	if nowNanos > s.atNanos {
-		tokens += s.fillRate * seconds(nowNanos-s.atNanos)
+// made returns the ticks that the fill rate makes in fewer nanoseconds than
+// span, rounded down and otherwise exact: rate x nanoseconds are nanotokens.
+func (s *snapshot) made(nanos uint64) int64 {
+	mantissa, shift := s.ticksPerNano()
+	hi, lo := bits.Mul64(nanos, mantissa)
+	return int64(hi<<(-shift&63) | lo>>(shift&63))
+}
+
+// ticksPerNano returns the fill rate as mantissa / 2^shift, shift 1..51.
+func (s *snapshot) ticksPerNano() (mantissa, shift uint64) {
+	b := math.Float64bits(s.fillRate)
+	return b&(1<<52-1) | 1<<52, minExponent + 51 - b>>52
+}
+
+// levelTicks rounds the level to the nearest tick.
+func (s *snapshot) levelTicks() int64 {
+	return int64(s.level*float64(ticksPerToken) + 0.5)
+}
+
+// allowed returns how many ticks may have been used by now, and false if now
+// lies beyond the horizon. Before the snapshot began it is what was there when
+// it began: a stale now mints nothing.
+func (s *snapshot) allowed(nowNanos int64) (ticks int64, ok bool) {
+	ticks = s.levelTicks()
+	if nowNanos <= s.atNanos {
+		return ticks, true
 	}
-	return ticks(tokens)
+	nanos, span := uint64(nowNanos-s.atNanos), s.span()
+	if nanos >= span {
+		return ticks, span == 0
+	}
+	return ticks + s.made(nanos), true
+}
+
+// until returns the earliest instant at which need ticks are allowed. It is
+// exact: the other way round from [snapshot.made].
+func (s *snapshot) until(need int64) (atNanos int64, ok bool) {
+	need -= s.levelTicks()
+	if need <= 0 {
+		return s.atNanos, true
+	}
+	if s.span() == 0 {
+		return 0, false
+	}
+	mantissa, shift := s.ticksPerNano()
+	// Less than 2^60 << 51, and the mantissa at least 2^52: the quotient fits.
+	nanos, rest := bits.Div64(uint64(need)>>(-shift&63), uint64(need)<<(shift&63), mantissa)
+	if rest != 0 {
+		nanos++
+	}
+	return s.atNanos + int64(nanos), true
 }
 
 // wait returns the time from now until need ticks are allowed, at least 1 ns.
 func (s *snapshot) wait(nowNanos, need int64) time.Duration {
-	nanos := math.Ceil((float64(need)/float64(ticksPerToken) - s.level) / s.fillRate * 1e9)
-	if !(nanos < math.MaxInt64/4) {
+	at, ok := s.until(need)
+	if !ok || at < 0 {
 		return math.MaxInt64
-	}
-	at := s.atNanos + int64(nanos)
-	// The division came out a hair short; years after the snapshot began a hair
-	// is a few nanoseconds.
-	for hair := int64(1); hair <= maxHair && s.allowed(at) < need; hair *= 2 {
-		at += hair
 	}
 	return time.Duration(max(at-nowNanos, 1))
 }
@@ -155,12 +188,11 @@ func (s *snapshot) wait(nowNanos, need int64) time.Duration {
 // had a later clock than the caller.
 func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 	at := max(nowNanos, s.atNanos)
-	gone := float64(used) / float64(ticksPerToken)
-	level = s.level + s.fillRate*seconds(at-s.atNanos) - gone
-	if level*float64(ticksPerToken) < -1 {
-		at = s.atNanos + int64(math.Ceil((gone-s.level)/s.fillRate*1e9))
-		level = 0
+	if allowed, ok := s.allowed(at); ok && used > allowed {
+		at, _ = s.until(used)
+		return 0, at
 	}
+	level = s.level + s.fillRate*seconds(at-s.atNanos) - float64(used)/float64(ticksPerToken)
 	return min(max(level, 0), s.capacity(), maxTokens), at
 }
 
