@@ -37,7 +37,7 @@ func nanosOf(s float64) int64 { return int64(s * float64(time.Second)) }
 // fill rate that R8 would never make.
 func WithRate(now time.Time, rate float64) *Limiter {
 	l := New(now)
-	s := &snapshot{fillRate: rate, capacityTicks: ticksPerToken, level: 0.5, enabled: true}
+	s := snapshot{fillRate: rate, capacityTicks: ticksPerToken, level: 0.5, enabled: true}
 	l.current.Store(newPage(s, 0))
 	l.gate.enable()
 	return l
@@ -65,4 +65,14 @@ func EnabledAfterWatch() bool {
 	g.enable()
 	g.watch(7, 3, int64(time.Hour))
 	return g.enabled()
+}
+
+// ClaimSlots leaves no slot of the page for anybody.
+func ClaimSlots(l *Limiter) {
+	p := l.current.Load()
+	for {
+		if _, ok := p.claim(); !ok {
+			return
+		}
+	}
 }

@@ -54,7 +54,7 @@ func New(now time.Time) *Limiter {
 		counts:     stripe.New(),
 	}
 	l.queue.init()
-	l.current.Store(newPage(new(snapshot), 0))
+	l.current.Store(newPage(snapshot{}, 0))
 	return l
 }
 
@@ -110,31 +110,36 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	if !l.gate.enabled() {
 		return 0
 	}
-	wait, ok := l.takeOne(nowNanos)
-	if !ok {
-		wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
-	}
-	return wait
-}
-
-// takeOne is take for the common case, one token and nobody waiting, in one try
-// and without its questions. false is no answer: ask take.
-func (l *Limiter) takeOne(nowNanos int64) (wait time.Duration, ok bool) {
+	// What take does, for the common case: one token, nobody waiting, one try.
 	p := l.current.Load()
 	word := p.word.Load()
-	s := p.at(word)
+	now := p.at(word)
+	s := snapshot{atNanos: now.at.Load(), base: now.base.Load(), level: now.level.Load(), fillRate: now.fillRate.Load()}
 	// Unsigned, so that an instant before the snapshot's is beyond the span too.
 	nanos := uint64(nowNanos - s.atNanos)
-	if nanos >= s.span() || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || !s.enabled {
-		return 0, false
+	if nanos >= s.span() || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || now.tags.Load()&enabledTag == 0 {
+		return l.acquireSlow(nowNanos)
 	}
 	allowed := s.levelTicks() + s.made(nanos)
-	used := max(usedOf(word), allowed-s.capacityTicks) + ticksPerToken
+	before := s.used(word)
+	used := max(before, allowed-now.capacityTicks.Load()) + ticksPerToken
 	if used > allowed {
-		return s.wait(nowNanos, used), true
+		if p.word.Load() != word {
+			return l.acquireSlow(nowNanos)
+		}
+		return s.wait(nowNanos, used)
 	}
 	reach(beforeAdmission)
-	return 0, p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
+	if !p.word.CompareAndSwap(word, word+uint64(used-before)) {
+		return l.acquireSlow(nowNanos)
+	}
+	return 0
+}
+
+//go:noinline
+func (l *Limiter) acquireSlow(nowNanos int64) (wait time.Duration) {
+	wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
+	return wait
 }
 
 // TryAdmit is [Limiter.TryAdmitAt] at this instant.
@@ -186,12 +191,13 @@ func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Dur
 			reserve = min(reserve, s.capacityTicks-cost)
 		}
 		// What the bucket cannot hold is spilled, then the cost is taken.
-		used := max(usedOf(word), allowed-s.capacityTicks) + cost
+		before := s.used(word)
+		used := max(before, allowed-s.capacityTicks) + cost
 		if used+reserve > allowed {
 			return s.wait(nowNanos, used+ahead*ticksPerToken), true
 		}
 		reach(beforeAdmission)
-		if p.word.CompareAndSwap(word, word&^usedMask|uint64(used)) {
+		if p.word.CompareAndSwap(word, word+uint64(used-before)) {
 			if invariant.Enabled {
 				invariant.Check(used <= allowed, "ratelimit: used above the allowance")
 			}

@@ -27,8 +27,7 @@ const (
 // came while the timer was late.
 func (l *Limiter) Update(throttled bool) {
 	if l.gate.enabled() {
-		now := l.anchor.Now()
-		l.respond(now, kind(throttled), 0, now, 0)
+		l.UpdateNanos(l.anchor.Now(), throttled)
 		return
 	}
 	n := l.counts.Add()
@@ -58,7 +57,28 @@ func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 
 // UpdateNanos is [Limiter.UpdateAt] for a count of nanoseconds.
 func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
+	if !throttled && l.quiet(nowNanos) {
+		l.counts.Add()
+		return
+	}
 	l.respond(nowNanos, kind(throttled), 0, nowNanos, 0)
+}
+
+// quiet is respond for the common case: it reports whether a success now is one
+// that changes nothing.
+func (l *Limiter) quiet(nowNanos int64) bool {
+	p := l.current.Load()
+	if p == nil {
+		return false
+	}
+	word := p.word.Load()
+	t := p.at(word)
+	base, tags := t.base.Load(), t.tags.Load()
+	if tags&flatTag == 0 || nowNanos >= l.border(uint32(tags)) {
+		return false
+	}
+	_, same := p.is(word, base)
+	return same
 }
 
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
@@ -93,11 +113,6 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		return false
 	}
 	nowNanos = min(max(nowNanos, 0), maxNanos)
-	var (
-		home *page // whose record we own
-		mine *snapshot
-		slot uint64
-	)
 	for {
 		p, word, s := l.state()
 		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
@@ -114,14 +129,14 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			}
 			reach(beforeMark)
 			l.counts.Mark(at, 1-counted)
-			if p.word.Load()&^usedMask == word&^usedMask {
+			if _, same := p.is(word, s.base); same {
 				return true
 			}
 			counted = 1 // but the mark may have come too late
 			continue
 		}
-		next := *s
-		used := usedOf(word)
+		next := s
+		used := s.used(word)
 		cut = false
 		switch {
 		case what == rebase:
@@ -142,20 +157,20 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				calculated := next.cubic(at)
 				rate = next.min(calculated)
 				next.flat = rate < calculated && rate > minFillRate
-				used = next.setRate(s, rate, at, used)
+				used = next.setRate(&s, rate, at, used)
 			case s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
 			default:
 				cut = true
 				rate = next.min(next.throttle(at))
 				next.flat = false
-				used = next.setRate(s, rate, at, used)
+				used = next.setRate(&s, rate, at, used)
 				next.settle()
 			}
 			if next.fillRate != s.fillRate && what == success {
 				next.floor = off
 			}
-			if !border && next.sameRates(s) {
+			if !border && next.sameRates(&s) {
 				l.count(counted)
 				return cut
 			}
@@ -163,20 +178,11 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		if cut && !s.enabled {
 			l.gate.enable()
 		}
-		if home != p {
-			if mine, slot = p.claim(); mine == nil {
-				l.turn(p)
-				continue
-			}
-			home = p
-		}
-		*mine = next
-		reach(beforePublication)
-		if p.word.CompareAndSwap(word, slot|uint64(used)) {
-			if what != rebase && next.floor == closed && s.floor == open {
-				home = nil
-				continue
-			}
+		published, full := p.publish(word, &next, used)
+		switch {
+		case full:
+			l.turn(p)
+		case published && (what == rebase || next.floor != closed || s.floor != open):
 			return cut
 		}
 	}

@@ -41,7 +41,7 @@ const (
 )
 
 // snapshot is the limiter's state but for the tokens that were taken since it
-// was published. It never changes once published.
+// was published. Here it is a copy; [slot] is what others see.
 type snapshot struct {
 	// The allowance line: level + fillRate*(now-atNanos) tokens may have been
 	// used by now, and the level never exceeds the capacity, which is
@@ -50,6 +50,7 @@ type snapshot struct {
 	level         float64 // tokens, 0..capacity
 	fillRate      float64 // tokens/s
 	capacityTicks int64   // min(capacity, maxTokens)
+	base          int64   // ticks: what the page's used was when the line began
 
 	// The cubic.
 	lastMax           float64 // tokens/s
@@ -97,6 +98,11 @@ func (s *snapshot) lastThrottle(counts *stripe.Counter) int64 {
 		return s.lastThrottleNanos
 	}
 	return max(s.lastThrottleNanos, counts.Marked())
+}
+
+// used returns the ticks that were taken from the line when the word was word.
+func (s *snapshot) used(word uint64) int64 {
+	return int64(word&usedMask) - s.base
 }
 
 // seconds multiplies where a division would be exact: the error is far below a

@@ -28,7 +28,7 @@ func (l *Limiter) SnapshotAt(now time.Time) Stats {
 	_, word, s := l.state()
 	last := s.lastThrottle(&l.counts)
 	at := max(min(l.anchor.Nanos(now), maxNanos), last)
-	level, _ := s.refill(at, usedOf(word))
+	level, _ := s.refill(at, s.used(word))
 	return Stats{
 		FillRate:      s.fillRate,
 		MeasuredRate:  s.measured,
