@@ -161,7 +161,8 @@ func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err e
 	costTicks := int64(min(cost, 2*maxTokens)) * ticksPerToken
 	wait, ok := l.take(l.anchor.Nanos(now), costTicks, l.queue.waiting.Load(), false)
 	if !ok {
-		_, _, s := l.state()
+		var s snapshot
+		l.state(&s)
 		return 0, fmt.Errorf("%w: %d tokens: want at most the capacity, %g now", ErrCost, cost, s.capacity())
 	}
 	return wait, nil
@@ -173,8 +174,9 @@ func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err e
 // will, because the capacity is lower.
 func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Duration, ok bool) {
 	nowNanos = min(max(nowNanos, 0), maxNanos)
+	var s snapshot
 	for {
-		p, word, s := l.state()
+		p, word := l.state(&s)
 		if !s.enabled {
 			return 0, true
 		}

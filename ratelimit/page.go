@@ -79,6 +79,7 @@ const (
 	floorShift = 40
 	enabledTag = uint64(1) << 48
 	flatTag    = uint64(1) << 49
+	openTag    = uint64(open) << floorShift
 )
 
 // newPage returns a page whose state is s, from which used ticks were taken.
@@ -149,10 +150,10 @@ func (p *page) is(word uint64, base int64) (wordNow uint64, same bool) {
 }
 
 // load returns what the slot holds; page.is tells whether that is one snapshot.
-func (t *slot) load() snapshot {
+func (t *slot) load(s *snapshot) {
 	base := t.base.Load()
 	tags := t.tags.Load()
-	return snapshot{
+	*s = snapshot{
 		atNanos:           t.at.Load(),
 		base:              base,
 		capacityTicks:     t.capacityTicks.Load(),
@@ -208,11 +209,12 @@ func storeFloat(word *atomic.Float64, v float64) {
 	}
 }
 
-// state returns the page, its word and its snapshot as they were at one instant.
+// state sets s to the snapshot and returns the page and its word, all as they
+// were at one instant.
 // It ends: a state that was replaced means that an operation succeeded, and a
 // frozen page is followed by another, which was put there by someone who thereby
 // made room for operations to succeed.
-func (l *Limiter) state() (*page, uint64, snapshot) {
+func (l *Limiter) state(s *snapshot) (*page, uint64) {
 	for {
 		p := l.current.Load()
 		word := p.word.Load()
@@ -220,9 +222,9 @@ func (l *Limiter) state() (*page, uint64, snapshot) {
 			l.turn(p)
 			continue
 		}
-		s := p.at(word).load()
+		p.at(word).load(s)
 		if word, same := p.is(word, s.base); same {
-			return p, word, s
+			return p, word
 		}
 	}
 }
@@ -239,7 +241,8 @@ func (l *Limiter) turn(p *page) {
 	if l.current.Load() != p {
 		return
 	}
-	s := p.at(word).load()
+	var s snapshot
+	p.at(word).load(&s)
 	next := newPage(s, s.used(word))
 	reach(beforeTurn)
 	l.current.CompareAndSwap(p, next)

@@ -57,28 +57,33 @@ func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 
 // UpdateNanos is [Limiter.UpdateAt] for a count of nanoseconds.
 func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
-	if !throttled && l.quiet(nowNanos) {
-		l.counts.Add()
-		return
+	counted := uint64(0)
+	if p := l.current.Load(); p != nil {
+		// What respond does, for the two that publish nothing.
+		word := p.word.Load()
+		t := p.at(word)
+		base, tags := t.base.Load(), t.tags.Load()
+		if nowNanos < l.border(uint32(tags)) {
+			switch {
+			case !throttled && tags&flatTag != 0:
+				if _, same := p.is(word, base); same {
+					l.counts.Add()
+					return
+				}
+			case throttled && tags&openTag != 0:
+				if nowNanos < max(t.at.Load(), t.lastThrottleNanos.Load()) {
+					break
+				}
+				reach(beforeMark)
+				l.counts.Mark(nowNanos, 1)
+				if _, same := p.is(word, base); same {
+					return
+				}
+				counted = 1
+			}
+		}
 	}
-	l.respond(nowNanos, kind(throttled), 0, nowNanos, 0)
-}
-
-// quiet is respond for the common case: it reports whether a success now is one
-// that changes nothing.
-func (l *Limiter) quiet(nowNanos int64) bool {
-	p := l.current.Load()
-	if p == nil {
-		return false
-	}
-	word := p.word.Load()
-	t := p.at(word)
-	base, tags := t.base.Load(), t.tags.Load()
-	if tags&flatTag == 0 || nowNanos >= l.border(uint32(tags)) {
-		return false
-	}
-	_, same := p.is(word, base)
-	return same
+	l.respond(nowNanos, kind(throttled), counted, nowNanos, 0)
 }
 
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
@@ -113,8 +118,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		return false
 	}
 	nowNanos = min(max(nowNanos, 0), maxNanos)
+	var s snapshot
 	for {
-		p, word, s := l.state()
+		p, word := l.state(&s)
 		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
 		border := at >= l.border(s.bucket)
 		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
@@ -244,7 +250,8 @@ func (l *Limiter) watch(nowNanos int64) {
 	if l.current.Load() == nil {
 		return
 	}
-	_, _, s := l.state()
+	var s snapshot
+	l.state(&s)
 	if left := l.border(s.bucket) - nowNanos; s.skip != 0 && !s.enabled && left > 0 {
 		l.gate.watch(s.bucket, uint32(1)<<s.skip-1, left)
 	}

@@ -194,12 +194,14 @@ func (s *snapshot) wait(nowNanos, need int64) time.Duration {
 // had a later clock than the caller.
 func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 	at := max(nowNanos, s.atNanos)
-	if allowed, ok := s.allowed(at); ok && used > allowed {
-		at, _ = s.until(used)
+	level = s.level + s.fillRate*seconds(at-s.atNanos) - float64(used)/float64(ticksPerToken)
+	if level <= 0 {
+		if allowed, ok := s.allowed(at); ok && used > allowed {
+			at, _ = s.until(used)
+		}
 		return 0, at
 	}
-	level = s.level + s.fillRate*seconds(at-s.atNanos) - float64(used)/float64(ticksPerToken)
-	return min(max(level, 0), s.capacity(), maxTokens), at
+	return min(level, s.capacity(), maxTokens), at
 }
 
 // setRate is the end of R8.2: fill rate and capacity for a new rate. The line
