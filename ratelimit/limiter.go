@@ -113,24 +113,27 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	// What take does, for the common case: one token, nobody waiting, one try.
 	p := l.current.Load()
 	word := p.word.Load()
-	now := p.at(word)
-	s := snapshot{atNanos: now.at.Load(), base: now.base.Load(), level: now.level.Load(), fillRate: now.fillRate.Load()}
-	// Unsigned, so that an instant before the snapshot's is beyond the span too.
-	nanos := uint64(nowNanos - s.atNanos)
-	if nanos >= s.span() || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || now.tags.Load()&enabledTag == 0 {
+	s := p.at(word)
+	at, fill := s.at.Load(), rate(s.rate.Load())
+	nanos := uint64(nowNanos - at) // huge for an instant before at
+	if nanos >= fill.span() || word&frozenBit != 0 || s.tags.Load()&enabledTag == 0 {
 		return l.acquireSlow(nowNanos)
 	}
-	allowed := s.levelTicks() + s.made(nanos)
-	before := s.used(word)
-	used := max(before, allowed-now.capacityTicks.Load()) + ticksPerToken
-	if used > allowed {
-		if p.word.Load() != word {
-			return l.acquireSlow(nowNanos)
+	if l.queue.waiting.Load() != 0 {
+		return l.acquireSlow(nowNanos)
+	}
+	used := int64(word&usedMask) - s.base.Load()
+	room := s.levelTicks.Load() + fill.made(nanos) - used
+	level := min(room, s.capacityTicks.Load()) // the rest is spilled
+	if level < ticksPerToken {
+		line := snapshot{atNanos: at, level: s.level.Load(), fillRate: fill.tokens()}
+		if p.word.Load() == word {
+			return line.wait(nowNanos, used+ticksPerToken)
 		}
-		return s.wait(nowNanos, used)
+		return l.acquireSlow(nowNanos)
 	}
 	reach(beforeAdmission)
-	if !p.word.CompareAndSwap(word, word+uint64(used-before)) {
+	if !p.word.CompareAndSwap(word, word+uint64(room-level+ticksPerToken)) {
 		return l.acquireSlow(nowNanos)
 	}
 	return 0

@@ -56,14 +56,15 @@ type page struct {
 
 // slot is a snapshot in words that may be read while they are written.
 type slot struct {
-	// What an admission reads lies on one line.
-	at, base, capacityTicks      atomic.Int64
-	level, fillRate              atomic.Float64
-	tags                         atomic.Uint64
+	// What an admission reads lies on one line: the numbers as whole ones.
+	at, base, levelTicks, capacityTicks atomic.Int64
+	rate, tags                          atomic.Uint64
+	level                               atomic.Float64
+
 	lastMax, window, measured    atomic.Float64
 	lastThrottleNanos, uncounted atomic.Int64
 
-	_ [pad.CacheLine - 88]byte
+	_ [pad.CacheLine - 96]byte
 }
 
 const (
@@ -158,7 +159,7 @@ func (t *slot) load(s *snapshot) {
 		base:              base,
 		capacityTicks:     t.capacityTicks.Load(),
 		level:             t.level.Load(),
-		fillRate:          t.fillRate.Load(),
+		fillRate:          rate(t.rate.Load()).tokens(),
 		lastMax:           t.lastMax.Load(),
 		windowSeconds:     t.window.Load(),
 		measured:          t.measured.Load(),
@@ -190,7 +191,10 @@ func (t *slot) store(s *snapshot) {
 	storeInt(&t.lastThrottleNanos, s.lastThrottleNanos)
 	storeInt(&t.uncounted, int64(s.uncounted))
 	storeFloat(&t.level, s.level)
-	storeFloat(&t.fillRate, s.fillRate)
+	storeInt(&t.levelTicks, ticks(s.level))
+	if r := uint64(rateOf(s.fillRate)); t.rate.Load() != r {
+		t.rate.Store(r)
+	}
 	storeFloat(&t.lastMax, s.lastMax)
 	storeFloat(&t.window, s.windowSeconds)
 	storeFloat(&t.measured, s.measured)

@@ -29,7 +29,7 @@ const (
 // them. A tick is a quarter of a nanotoken: coarser than what float64 arithmetic
 // leaves uncertain about a level below a million tokens, finer than what the
 // slowest fill rate makes in a nanosecond, and such that a rate times nanoseconds
-// is ticks but for a power of two: see [line.made].
+// is ticks but for a power of two: see [rate.made].
 const (
 	ticksPerToken = int64(4e9)
 
@@ -119,58 +119,69 @@ func (s *snapshot) capacity() float64 {
 	return max(s.fillRate, minCapacity)
 }
 
-// span returns for how many nanoseconds the line may be followed, the horizon
-// or half of it away; 0 if the fill rate is none that R8 makes.
-func (s *snapshot) span() uint64 {
-	exponent := math.Float64bits(s.fillRate) >> 52
-	return horizonTokens * 1e9 >> (exponent - minExponent)
+// rate is a fill rate in tokens/s, minFillRate..maxFillRate or 0 at first, as the
+// bits of a float64: a line is followed by them alone.
+type rate uint64
+
+func rateOf(fillRate float64) rate {
+	return rate(math.Float64bits(fillRate))
 }
 
-// made returns the ticks that the fill rate makes in fewer nanoseconds than
-// span, rounded down and otherwise exact: rate x nanoseconds are nanotokens.
-func (s *snapshot) made(nanos uint64) int64 {
-	mantissa, shift := s.ticksPerNano()
+func (r rate) tokens() (fillRate float64) {
+	return math.Float64frombits(uint64(r))
+}
+
+// span returns for how many nanoseconds a line may be followed at this rate, the
+// horizon or half of it away; 0 if it is no rate that R8 makes.
+func (r rate) span() uint64 {
+	return horizonTokens * 1e9 >> (uint64(r)>>52 - minExponent)
+}
+
+// made returns the ticks that come in fewer nanoseconds than span, rounded down
+// and otherwise exact: rate x nanoseconds are nanotokens.
+func (r rate) made(nanos uint64) int64 {
+	mantissa, shift := r.ticksPerNano()
 	hi, lo := bits.Mul64(nanos, mantissa)
 	return int64(hi<<(-shift&63) | lo>>(shift&63))
 }
 
-// ticksPerNano returns the fill rate as mantissa / 2^shift, shift 1..51.
-func (s *snapshot) ticksPerNano() (mantissa, shift uint64) {
-	b := math.Float64bits(s.fillRate)
-	return b&(1<<52-1) | 1<<52, minExponent + 51 - b>>52
+// ticksPerNano returns the rate as mantissa / 2^shift, shift 1..51.
+func (r rate) ticksPerNano() (mantissa, shift uint64) {
+	return uint64(r)&(1<<52-1) | 1<<52, minExponent + 51 - uint64(r)>>52
 }
 
-// levelTicks rounds the level to the nearest tick.
-func (s *snapshot) levelTicks() int64 {
-	return int64(s.level*float64(ticksPerToken) + 0.5)
+// ticks rounds tokens to the nearest tick.
+func ticks(tokens float64) int64 {
+	return int64(tokens*float64(ticksPerToken) + 0.5)
 }
 
 // allowed returns how many ticks may have been used by now, and false if now
 // lies beyond the horizon. Before the snapshot began it is what was there when
 // it began: a stale now mints nothing.
-func (s *snapshot) allowed(nowNanos int64) (ticks int64, ok bool) {
-	ticks = s.levelTicks()
+func (s *snapshot) allowed(nowNanos int64) (allowed int64, ok bool) {
+	allowed = ticks(s.level)
 	if nowNanos <= s.atNanos {
-		return ticks, true
+		return allowed, true
 	}
-	nanos, span := uint64(nowNanos-s.atNanos), s.span()
+	r := rateOf(s.fillRate)
+	nanos, span := uint64(nowNanos-s.atNanos), r.span()
 	if nanos >= span {
-		return ticks, span == 0
+		return allowed, span == 0
 	}
-	return ticks + s.made(nanos), true
+	return allowed + r.made(nanos), true
 }
 
 // until returns the earliest instant at which need ticks are allowed. It is
-// exact: the other way round from [snapshot.made].
+// exact: the other way round from [rate.made].
 func (s *snapshot) until(need int64) (atNanos int64, ok bool) {
-	need -= s.levelTicks()
+	need -= ticks(s.level)
 	if need <= 0 {
 		return s.atNanos, true
 	}
-	if s.span() == 0 {
+	if rateOf(s.fillRate).span() == 0 {
 		return 0, false
 	}
-	mantissa, shift := s.ticksPerNano()
+	mantissa, shift := rateOf(s.fillRate).ticksPerNano()
 	// Less than 2^60 << 51, and the mantissa at least 2^52: the quotient fits.
 	nanos, rest := bits.Div64(uint64(need)>>(-shift&63), uint64(need)<<(shift&63), mantissa)
 	if rest != 0 {
@@ -207,10 +218,10 @@ func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 // setRate is the end of R8.2: fill rate and capacity for a new rate. The line
 // begins anew where s ends, unless it stays the same line; then so does used,
 // and that is what it returns.
-func (s *snapshot) setRate(old *snapshot, rate float64, nowNanos, used int64) (usedAfter int64) {
+func (s *snapshot) setRate(old *snapshot, wanted float64, nowNanos, used int64) (usedAfter int64) {
 	fill := minFillRate
-	if rate > fill { // so what is no number is the minimum
-		fill = min(rate, maxFillRate)
+	if wanted > fill { // so what is no number is the minimum
+		fill = min(wanted, maxFillRate)
 	}
 	if fill == old.fillRate {
 		return used
@@ -227,17 +238,17 @@ func (s *snapshot) setRate(old *snapshot, rate float64, nowNanos, used int64) (u
 
 // throttle is the first half of R8.2's cut. It returns the calculated rate.
 func (s *snapshot) throttle(atNanos int64) (calculated float64) {
-	rate := s.measured
+	now := s.measured
 	if s.enabled {
-		rate = min(rate, s.fillRate)
+		now = min(now, s.fillRate)
 	}
-	if rate != s.lastMax || s.windowSeconds == 0 {
-		s.lastMax = rate
-		s.windowSeconds = window(rate)
+	if now != s.lastMax || s.windowSeconds == 0 {
+		s.lastMax = now
+		s.windowSeconds = window(now)
 	}
 	s.lastThrottleNanos = atNanos
 	s.enabled = true
-	return beta * rate
+	return beta * now
 }
 
 // settle opens the floor after a cut if the next cut would change nothing.
