@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // Curve is the cubic alone: each throttle takes the rate before it as the last
 // max, which is what a measured rate that never binds makes of R8.2.
@@ -66,6 +69,14 @@ func EnabledAfterWatch() bool {
 	g.watch(7, 3, int64(time.Hour))
 	return g.enabled()
 }
+
+// FreeSlots is how many slots of the page belong to nobody.
+func FreeSlots(l *Limiter) int {
+	return bits.OnesCount32(l.current.Load().free.Load())
+}
+
+// Page identifies the page.
+func Page(l *Limiter) any { return l.current.Load() }
 
 // ClaimSlots leaves no slot of the page for anybody.
 func ClaimSlots(l *Limiter) {

@@ -31,7 +31,7 @@ type Limiter struct {
 	// Invariant: once set, never nil; a page that was left never comes back.
 	// Writers:   turn, by one CAS from the frozen page to its successor; a lost
 	//            CAS means that another put an equal successor there.
-	// Ordering:  publishes the page's first record.
+	// Ordering:  publishes the page's first slot.
 	current atomic.Pointer[page]
 	_       [pad.CacheLine]byte
 

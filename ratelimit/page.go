@@ -78,9 +78,9 @@ const (
 const (
 	skipShift  = 32
 	floorShift = 40
+	openTag    = uint64(open) << floorShift
 	enabledTag = uint64(1) << 48
 	flatTag    = uint64(1) << 49
-	openTag    = uint64(open) << floorShift
 )
 
 // newPage returns a page whose state is s, from which used ticks were taken.

@@ -46,11 +46,10 @@ func (l *Limiter) Update(throttled bool) {
 // after every real response and before the retry decision; never for what was
 // refused locally (R8.3).
 //
-// A success that changes no rate is one add on the processor's own line. One
-// that does publishes a snapshot: 80 bytes of a page, so one allocation of 1,280
-// bytes in fifteen. Lock-free: a failed CAS means that another operation succeeded.
-// Never blocks, reads no clock. A now before one that was already seen counts as
-// the later one.
+// A success that changes no rate is one add on the processor's own line, one that
+// does writes a slot and publishes it. Lock-free: a failed CAS means that another
+// operation succeeded. Never blocks, allocates nothing, reads no clock. A now
+// before one that was already seen counts as the later one.
 func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 	l.UpdateNanos(l.anchor.Nanos(now), throttled)
 }
@@ -59,24 +58,20 @@ func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 	counted := uint64(0)
 	if p := l.current.Load(); p != nil {
-		// What respond does, for the two that publish nothing.
+		// What respond does, for the two kinds that publish nothing.
 		word := p.word.Load()
 		t := p.at(word)
 		base, tags := t.base.Load(), t.tags.Load()
-		if nowNanos < l.border(uint32(tags)) {
+		at := max(nowNanos, t.at.Load(), t.lastThrottleNanos.Load())
+		if _, same := p.is(word, base); same && at < l.border(uint32(tags)) {
 			switch {
 			case !throttled && tags&flatTag != 0:
-				if _, same := p.is(word, base); same {
-					l.counts.Add()
-					return
-				}
+				l.counts.Add()
+				return
 			case throttled && tags&openTag != 0:
-				if nowNanos < max(t.at.Load(), t.lastThrottleNanos.Load()) {
-					break
-				}
 				reach(beforeMark)
-				l.counts.Mark(nowNanos, 1)
-				if _, same := p.is(word, base); same {
+				l.counts.Mark(at, 1)
+				if _, same = p.is(word, base); same {
 					return
 				}
 				counted = 1
