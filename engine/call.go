@@ -93,8 +93,7 @@ func (c *Call) succeedSlow() {
 }
 
 // SucceedAt is [Call.Succeed] at the time now, which matters only in adaptive
-// mode. Lock-free, allocates nothing but the limiter's record of a changed rate,
-// reads no clock.
+// mode. Lock-free, allocates nothing, reads no clock.
 func (c *Call) SucceedAt(now time.Time) {
 	if c.flags&limited != 0 {
 		c.engine.limiter.UpdateAt(now, false)
@@ -140,8 +139,7 @@ func (c *Call) Fail(o Outcome) Decision {
 }
 
 // FailAt is [Call.Fail] at the time now, which matters only to an outcome with
-// a deadline and in adaptive mode. Lock-free, allocates nothing but the limiter's
-// record of a changed rate, reads no clock.
+// a deadline and in adaptive mode. Lock-free, allocates nothing, reads no clock.
 func (c *Call) FailAt(now time.Time, o Outcome) Decision {
 	if c.quick == nil {
 		return Decision{}

@@ -120,62 +120,6 @@ func BenchmarkNeverThrottled(b *testing.B) {
 	})
 }
 
-// Enabled, and every attempt is admitted.
-func BenchmarkEnabled(b *testing.B) {
-	b.Run("op=acquire/clock=given/impl=lockfree", func(b *testing.B) {
-		l, _, start := busy(true)
-		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 50_000 {
-				l.AcquireNanos(now)
-			}
-		})
-	})
-	b.Run("op=acquire/clock=given/impl=mutex", func(b *testing.B) {
-		_, l, start := busy(true)
-		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 50_000 {
-				l.AcquireNanos(now)
-			}
-		})
-	})
-	b.Run("op=call/clock=given/impl=lockfree", func(b *testing.B) {
-		l, _, start := busy(true)
-		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 50_000 {
-				l.AcquireNanos(now)
-				l.UpdateNanos(now, false)
-			}
-		})
-	})
-	b.Run("op=call/clock=given/impl=mutex", func(b *testing.B) {
-		_, l, start := busy(true)
-		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 50_000 {
-				l.AcquireNanos(now)
-				l.UpdateNanos(now, false)
-			}
-		})
-	})
-	b.Run("op=call/clock=own/impl=lockfree", func(b *testing.B) {
-		l, _, _ := busy(true)
-		parallel(b, func(pb *testing.PB) {
-			for pb.Next() {
-				l.Acquire()
-				l.Update(false)
-			}
-		})
-	})
-	b.Run("op=call/clock=own/impl=mutex", func(b *testing.B) {
-		_, l, _ := busy(true)
-		parallel(b, func(pb *testing.PB) {
-			for pb.Next() {
-				l.Acquire()
-				l.Update(false)
-			}
-		})
-	})
-}
-
 // Enabled and empty: every attempt is refused.
 func BenchmarkRefused(b *testing.B) {
 	b.Run("clock=given/impl=lockfree", func(b *testing.B) {

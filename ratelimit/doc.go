@@ -14,33 +14,58 @@
 //   - Time never runs backward: an instant before one that the state has seen
 //     counts as that one. Nothing mints tokens but time that has passed, and a
 //     jump ahead no more than a full bucket.
-//   - Every method is lock-free. The hot ones allocate nothing but a page for
-//     fifteen changes of the rate.
+//   - Every method is lock-free. But for a place in the line nothing allocates,
+//     save for a fresh page after every 67 million tokens, or when fifteen
+//     responses are stopped in the middle of a change.
 //
 // # State
 //
-// All of R8's state but what was taken is an immutable snapshot: the allowance
-// line level + fillRate*(now - at), the cubic's parameters, the measured rate.
-// A snapshot is a record of a page, and the page's one word holds the number of
-// the record that counts and the tokens taken since it began. An admission is
-// one CAS that adds to the second, a response that changes a rate is one CAS
-// that replaces the first: who computed from an old snapshot cannot succeed. So
-// the order of the CASes on that word is the order of the R8 steps. A word that
-// admissions shared across snapshots would not do: an admission computed from
-// the line before a cut could still land after it.
+// All of R8's state but what was taken is a snapshot that stays as it is once it
+// is published: the allowance line level + fillRate*(now - at), the cubic's
+// parameters, the measured rate. It lies in a slot of a page, and the page's one
+// word holds the number of the slot that counts and the tokens taken. An
+// admission is one CAS that adds to the second, a response that changes a rate is
+// one CAS that replaces the first: who computed from an old snapshot cannot
+// succeed. So the order of the CASes on that word is the order of the R8 steps. A
+// word that admissions shared across snapshots would not do: an admission
+// computed from the line before a cut could still land after it.
 //
-// A page is used up after fifteen changes. It is then frozen, so that nothing is
-// taken from it any more, and whoever finds it frozen copies its state to a
-// fresh one; nobody waits for anybody. Records are never reused, which is what
-// rules ABA out, and the collector frees pages.
+// A response that changes a rate takes a slot that is free, writes it, publishes
+// it, and sets free the one that it replaced: sixteen slots serve for ever, and
+// nothing is allocated. What makes that safe:
 //
-// Tokens are counted in ticks of 2^-32. A line is evaluated in float64 from its
-// own start and rounded to a tick, so errors do not add up along admissions; a
+//   - A slot has one writer: free, or owned by one response, or the state, which
+//     nobody writes. A writer that is stopped keeps its slot to itself.
+//   - The taken tokens only ever grow, by a tick at least with each snapshot, so
+//     the word never comes back to a value that it had: no ABA. A reader that was
+//     stopped while its slot was written again finds that out at its CAS, or, if
+//     it only answers, when it looks at the word again. It retries only because
+//     others succeeded, never because one was stopped.
+//   - Every word of a slot is atomic, so that reading one that is being written
+//     is no data race.
+//
+// Before the taken tokens outgrow the word, or when no slot is free, the page is
+// frozen, so that nothing is taken from it any more, and whoever finds it frozen
+// copies its state to a fresh one; nobody waits for anybody.
+//
+// Tokens are counted in ticks, quarters of a nanotoken. An admission follows the
+// line in whole numbers from its start, exactly; the level from which the next
+// line starts is a float64, so errors do not add up along either. A
 // response that leaves the rate as it was leaves the line as it was. A level is
 // within a few ticks, 1e-9 tokens, of what R8 in float64 makes of it: calls whose
 // instants were not chosen to meet a token within a nanosecond are admitted
 // alike, and whoever waits exactly as long as told is admitted. A capacity above
 // 2^24 tokens acts like that.
+//
+// # What it costs
+//
+// An admission depends on the one before it, through the word: load the word,
+// then the line, then follow it, then the CAS, and no core does two of these at
+// once. That, and not the number of instructions, is its price, and it is twice
+// to four times that of the load and the CAS alone. A mutex that nobody contends
+// for adds two such writes to the same arithmetic: the gain is in the answers,
+// of which one that changes nothing is a count, and in that nobody can be stopped
+// while holding a lock. The benchmarks have both sides' floors beside them.
 //
 // # Never throttled
 //

@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // Curve is the cubic alone: each throttle takes the rate before it as the last
 // max, which is what a measured rate that never binds makes of R8.2.
@@ -37,7 +40,7 @@ func nanosOf(s float64) int64 { return int64(s * float64(time.Second)) }
 // fill rate that R8 would never make.
 func WithRate(now time.Time, rate float64) *Limiter {
 	l := New(now)
-	s := &snapshot{fillRate: rate, capacityTicks: ticksPerToken, level: 0.5, enabled: true}
+	s := snapshot{fillRate: rate, capacityTicks: ticksPerToken, level: 0.5, enabled: true}
 	l.current.Store(newPage(s, 0))
 	l.gate.enable()
 	return l
@@ -65,4 +68,22 @@ func EnabledAfterWatch() bool {
 	g.enable()
 	g.watch(7, 3, int64(time.Hour))
 	return g.enabled()
+}
+
+// FreeSlots is how many slots of the page belong to nobody.
+func FreeSlots(l *Limiter) int {
+	return bits.OnesCount32(l.current.Load().free.Load())
+}
+
+// Page identifies the page.
+func Page(l *Limiter) any { return l.current.Load() }
+
+// ClaimSlots leaves no slot of the page for anybody.
+func ClaimSlots(l *Limiter) {
+	p := l.current.Load()
+	for {
+		if _, ok := p.claim(); !ok {
+			return
+		}
+	}
 }

@@ -117,6 +117,7 @@ func TestHammerEverything(t *testing.T) {
 		top := math.Float64frombits(highest.Load())
 		assert.LessOrEqual(t, float64(admitted.Load()), burst+2*top*(elapsed+1))
 		assert.Equal(t, admitted.Load(), updates.Load())
+		assert.Equal(t, 15, ratelimit.FreeSlots(l), "every slot but the state's was set free")
 	})
 }
 

@@ -11,9 +11,10 @@ import (
 
 // Sizes that were chosen: they fail to compile when they change.
 const (
-	_ = uint(unsafe.Sizeof(snapshot{}) - 80)
-	_ = uint(80 - unsafe.Sizeof(snapshot{}))
-	_ = uint(1<<(64-indexShift) - 1 - records)
+	_ = uint(unsafe.Sizeof(slot{}) - pad.CacheLine)
+	_ = uint(pad.CacheLine - unsafe.Sizeof(slot{}))
+	_ = uint(1<<(64-indexShift) - slots)
+	_ = uint(slots - 1<<(64-indexShift))
 )
 
 func TestLayout(t *testing.T) {
@@ -24,9 +25,11 @@ func TestLayout(t *testing.T) {
 	assert.Zero(t, (unsafe.Offsetof(l.queue)+unsafe.Offsetof(l.queue.waiting))%8)
 	assert.Zero(t, (unsafe.Offsetof(l.gate)+unsafe.Offsetof(l.gate.word))%8)
 	var p page
-	assert.GreaterOrEqual(t, unsafe.Offsetof(p.record), uintptr(64), "the page's word is apart from the records")
-	assert.LessOrEqual(t, unsafe.Offsetof(p.claimed), uintptr(56), "a publication writes one line for both words")
-	assert.LessOrEqual(t, unsafe.Sizeof(p), uintptr(1280), "a size class")
+	assert.GreaterOrEqual(t, unsafe.Offsetof(p.slot), uintptr(pad.CacheLine), "the page's word is apart from the slots")
+	assert.LessOrEqual(t, unsafe.Offsetof(p.free), uintptr(56), "a publication writes one line for both words")
+	assert.LessOrEqual(t, unsafe.Offsetof(p.slot[0].level), uintptr(56), "an admission reads one line of a slot")
+	assert.LessOrEqual(t, unsafe.Sizeof(p), uintptr(2304), "a size class")
+	assert.Zero(t, unsafe.Offsetof(p.slot)%8)
 	assert.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(16))
 	assert.Zero(t, unsafe.Offsetof(p.word)%8)
 }

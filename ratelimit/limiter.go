@@ -31,7 +31,7 @@ type Limiter struct {
 	// Invariant: once set, never nil; a page that was left never comes back.
 	// Writers:   turn, by one CAS from the frozen page to its successor; a lost
 	//            CAS means that another put an equal successor there.
-	// Ordering:  publishes the page's first record.
+	// Ordering:  publishes the page's first slot.
 	current atomic.Pointer[page]
 	_       [pad.CacheLine]byte
 
@@ -54,7 +54,7 @@ func New(now time.Time) *Limiter {
 		counts:     stripe.New(),
 	}
 	l.queue.init()
-	l.current.Store(newPage(new(snapshot), 0))
+	l.current.Store(newPage(snapshot{}, 0))
 	return l
 }
 
@@ -110,33 +110,39 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	if !l.gate.enabled() {
 		return 0
 	}
-	wait, ok := l.takeOne(nowNanos)
-	if !ok {
-		wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
-	}
-	return wait
-}
-
-// takeOne is take for the common case, one token and nobody waiting, in one try
-// and without its questions. false is no answer: ask take.
-func (l *Limiter) takeOne(nowNanos int64) (wait time.Duration, ok bool) {
+	// What take does, for the common case: one token, nobody waiting, one try.
 	p := l.current.Load()
 	word := p.word.Load()
 	s := p.at(word)
-	if nowNanos < s.atNanos || l.queue.waiting.Load() != 0 || word&frozenBit != 0 || !s.enabled {
-		return 0, false
+	at, fill := s.at.Load(), rate(s.rate.Load())
+	nanos := uint64(nowNanos - at) // huge for an instant before at
+	if nanos >= fill.span() || word&frozenBit != 0 || s.tags.Load()&enabledTag == 0 {
+		return l.acquireSlow(nowNanos)
 	}
-	tokens := s.level + s.fillRate*seconds(nowNanos-s.atNanos)
-	if !(tokens >= 0 && tokens < horizonTokens) {
-		return 0, false
+	if l.queue.waiting.Load() != 0 {
+		return l.acquireSlow(nowNanos)
 	}
-	allowed := int64(tokens*float64(ticksPerToken) + 0.5)
-	used := max(usedOf(word), allowed-s.capacityTicks) + ticksPerToken
-	if used > allowed {
-		return s.wait(nowNanos, used), true
+	used := int64(word&usedMask) - s.base.Load()
+	room := s.levelTicks.Load() + fill.made(nanos) - used
+	level := min(room, s.capacityTicks.Load()) // the rest is spilled
+	if level < ticksPerToken {
+		line := snapshot{atNanos: at, level: s.level.Load(), fillRate: fill.tokens()}
+		if p.word.Load() == word {
+			return line.wait(nowNanos, used+ticksPerToken)
+		}
+		return l.acquireSlow(nowNanos)
 	}
 	reach(beforeAdmission)
-	return 0, p.word.CompareAndSwap(word, word&^usedMask|uint64(used))
+	if !p.word.CompareAndSwap(word, word+uint64(room-level+ticksPerToken)) {
+		return l.acquireSlow(nowNanos)
+	}
+	return 0
+}
+
+//go:noinline
+func (l *Limiter) acquireSlow(nowNanos int64) (wait time.Duration) {
+	wait, _ = l.take(nowNanos, ticksPerToken, l.queue.waiting.Load(), false)
+	return wait
 }
 
 // TryAdmit is [Limiter.TryAdmitAt] at this instant.
@@ -158,7 +164,8 @@ func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err e
 	costTicks := int64(min(cost, 2*maxTokens)) * ticksPerToken
 	wait, ok := l.take(l.anchor.Nanos(now), costTicks, l.queue.waiting.Load(), false)
 	if !ok {
-		_, _, s := l.state()
+		var s snapshot
+		l.state(&s)
 		return 0, fmt.Errorf("%w: %d tokens: want at most the capacity, %g now", ErrCost, cost, s.capacity())
 	}
 	return wait, nil
@@ -170,16 +177,17 @@ func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err e
 // will, because the capacity is lower.
 func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Duration, ok bool) {
 	nowNanos = min(max(nowNanos, 0), maxNanos)
+	var s snapshot
 	for {
-		p, word, s := l.state()
+		p, word := l.state(&s)
 		if !s.enabled {
 			return 0, true
 		}
 		if cost > s.capacityTicks {
 			return 0, false
 		}
-		allowed := s.allowed(nowNanos)
-		if allowed >= horizonTokens*ticksPerToken {
+		allowed, ok := s.allowed(nowNanos)
+		if !ok {
 			l.rebase(nowNanos)
 			continue
 		}
@@ -188,12 +196,13 @@ func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Dur
 			reserve = min(reserve, s.capacityTicks-cost)
 		}
 		// What the bucket cannot hold is spilled, then the cost is taken.
-		used := max(usedOf(word), allowed-s.capacityTicks) + cost
+		before := s.used(word)
+		used := max(before, allowed-s.capacityTicks) + cost
 		if used+reserve > allowed {
 			return s.wait(nowNanos, used+ahead*ticksPerToken), true
 		}
 		reach(beforeAdmission)
-		if p.word.CompareAndSwap(word, word&^usedMask|uint64(used)) {
+		if p.word.CompareAndSwap(word, word+uint64(used-before)) {
 			if invariant.Enabled {
 				invariant.Check(used <= allowed, "ratelimit: used above the allowance")
 			}

@@ -219,3 +219,27 @@ func TestWaitIsEnoughAfterYears(t *testing.T) {
 		require.Zero(t, l.AcquireNanos(now+int64(wait)), "after %v at %d", wait, now)
 	}
 }
+
+// A page ends before the tokens taken from it outgrow their bits, and nothing
+// else shows it: the model does not know pages.
+func TestModelAcrossPages(t *testing.T) {
+	p := newPair(t, 0)
+	now := int64(0)
+	for range 200_000 { // 400,000/s
+		now += 2500
+		p.l.UpdateNanos(now, false)
+		p.m.update(false, now)
+	}
+	now = halfSecond
+	p.update(now, true)
+	pages := map[any]bool{}
+	for range 100 {
+		now += int64(40 * time.Second) // 18 million tokens, nearly all spilled
+		for range 100 {
+			require.Zero(t, p.acquire(now))
+		}
+		p.compare(now)
+		pages[ratelimit.Page(p.l)] = true
+	}
+	assert.Greater(t, len(pages), 2)
+}

@@ -27,8 +27,7 @@ const (
 // came while the timer was late.
 func (l *Limiter) Update(throttled bool) {
 	if l.gate.enabled() {
-		now := l.anchor.Now()
-		l.respond(now, kind(throttled), 0, now, 0)
+		l.UpdateNanos(l.anchor.Now(), throttled)
 		return
 	}
 	n := l.counts.Add()
@@ -47,18 +46,39 @@ func (l *Limiter) Update(throttled bool) {
 // after every real response and before the retry decision; never for what was
 // refused locally (R8.3).
 //
-// A success that changes no rate is one add on the processor's own line. One
-// that does publishes a snapshot: 80 bytes of a page, so one allocation of 1,280
-// bytes in fifteen. Lock-free: a failed CAS means that another operation succeeded.
-// Never blocks, reads no clock. A now before one that was already seen counts as
-// the later one.
+// A success that changes no rate is one add on the processor's own line, one that
+// does writes a slot and publishes it. Lock-free: a failed CAS means that another
+// operation succeeded. Never blocks, allocates nothing, reads no clock. A now
+// before one that was already seen counts as the later one.
 func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 	l.UpdateNanos(l.anchor.Nanos(now), throttled)
 }
 
 // UpdateNanos is [Limiter.UpdateAt] for a count of nanoseconds.
 func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
-	l.respond(nowNanos, kind(throttled), 0, nowNanos, 0)
+	counted := uint64(0)
+	if p := l.current.Load(); p != nil {
+		// What respond does, for the two kinds that publish nothing.
+		word := p.word.Load()
+		t := p.at(word)
+		base, tags := t.base.Load(), t.tags.Load()
+		at := max(nowNanos, t.at.Load(), t.lastThrottleNanos.Load())
+		if _, same := p.is(word, base); same && at < l.border(uint32(tags)) {
+			switch {
+			case !throttled && tags&flatTag != 0:
+				l.counts.Add()
+				return
+			case throttled && tags&openTag != 0:
+				reach(beforeMark)
+				l.counts.Mark(at, 1)
+				if _, same = p.is(word, base); same {
+					return
+				}
+				counted = 1
+			}
+		}
+	}
+	l.respond(nowNanos, kind(throttled), counted, nowNanos, 0)
 }
 
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
@@ -93,13 +113,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		return false
 	}
 	nowNanos = min(max(nowNanos, 0), maxNanos)
-	var (
-		home *page // whose record we own
-		mine *snapshot
-		slot uint64
-	)
+	var s snapshot
 	for {
-		p, word, s := l.state()
+		p, word := l.state(&s)
 		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
 		border := at >= l.border(s.bucket)
 		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
@@ -114,14 +130,14 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			}
 			reach(beforeMark)
 			l.counts.Mark(at, 1-counted)
-			if p.word.Load()&^usedMask == word&^usedMask {
+			if _, same := p.is(word, s.base); same {
 				return true
 			}
 			counted = 1 // but the mark may have come too late
 			continue
 		}
-		next := *s
-		used := usedOf(word)
+		next := s
+		used := s.used(word)
 		cut = false
 		switch {
 		case what == rebase:
@@ -142,20 +158,20 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				calculated := next.cubic(at)
 				rate = next.min(calculated)
 				next.flat = rate < calculated && rate > minFillRate
-				used = next.setRate(s, rate, at, used)
+				used = next.setRate(&s, rate, at, used)
 			case s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
 			default:
 				cut = true
 				rate = next.min(next.throttle(at))
 				next.flat = false
-				used = next.setRate(s, rate, at, used)
+				used = next.setRate(&s, rate, at, used)
 				next.settle()
 			}
 			if next.fillRate != s.fillRate && what == success {
 				next.floor = off
 			}
-			if !border && next.sameRates(s) {
+			if !border && next.sameRates(&s) {
 				l.count(counted)
 				return cut
 			}
@@ -163,20 +179,11 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		if cut && !s.enabled {
 			l.gate.enable()
 		}
-		if home != p {
-			if mine, slot = p.claim(); mine == nil {
-				l.turn(p)
-				continue
-			}
-			home = p
-		}
-		*mine = next
-		reach(beforePublication)
-		if p.word.CompareAndSwap(word, slot|uint64(used)) {
-			if what != rebase && next.floor == closed && s.floor == open {
-				home = nil
-				continue
-			}
+		published, full := p.publish(word, &next, used)
+		switch {
+		case full:
+			l.turn(p)
+		case published && (what == rebase || next.floor != closed || s.floor != open):
 			return cut
 		}
 	}
@@ -238,7 +245,8 @@ func (l *Limiter) watch(nowNanos int64) {
 	if l.current.Load() == nil {
 		return
 	}
-	_, _, s := l.state()
+	var s snapshot
+	l.state(&s)
 	if left := l.border(s.bucket) - nowNanos; s.skip != 0 && !s.enabled && left > 0 {
 		l.gate.watch(s.bucket, uint32(1)<<s.skip-1, left)
 	}

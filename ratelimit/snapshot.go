@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/reprise-go/reprise/internal/invariant"
@@ -10,7 +11,8 @@ import (
 
 // R8's constants.
 const (
-	minFillRate = 0.5 // tokens/s
+	minFillRate = 0.5  // tokens/s
+	minExponent = 1022 // of minFillRate, as float64 has it
 	maxFillRate = 1e15
 	minCapacity = 1.0 // tokens
 	smooth      = 0.8
@@ -21,27 +23,25 @@ const (
 
 	// maxNanos bounds what a caller may give as now: 146 years.
 	maxNanos = int64(1) << 62
-
-	// maxHair bounds what [snapshot.wait] adds for rounding: 0.25 us at once.
-	maxHair = 256
 )
 
 // Tokens are counted in ticks, so that the sums are exact and a CAS can carry
-// them. A tick is coarser than what float64 arithmetic leaves uncertain about a
-// level below a million tokens and finer than what the slowest fill rate makes
-// in a nanosecond: a wait of exactly 100 ms at 10/s makes exactly one token.
+// them. A tick is a quarter of a nanotoken: coarser than what float64 arithmetic
+// leaves uncertain about a level below a million tokens, finer than what the
+// slowest fill rate makes in a nanosecond, and such that a rate times nanoseconds
+// is ticks but for a power of two: see [rate.made].
 const (
-	ticksPerToken = int64(1) << 32
+	ticksPerToken = int64(4e9)
 
 	// maxTokens bounds the level; a capacity above it acts like it.
 	maxTokens = 1 << 24
-	// horizonTokens bounds what one snapshot may allow before it is re-based,
-	// so that used (59 bits) holds its ticks four times over.
-	horizonTokens = 1 << 26
+	// horizonTokens bounds what one snapshot may make before it is re-based, so
+	// that used (59 bits) holds that and the level.
+	horizonTokens = 1 << 25
 )
 
 // snapshot is the limiter's state but for the tokens that were taken since it
-// was published. It never changes once published.
+// was published. Here it is a copy; [slot] is what others see.
 type snapshot struct {
 	// The allowance line: level + fillRate*(now-atNanos) tokens may have been
 	// used by now, and the level never exceeds the capacity, which is
@@ -50,6 +50,7 @@ type snapshot struct {
 	level         float64 // tokens, 0..capacity
 	fillRate      float64 // tokens/s
 	capacityTicks int64   // min(capacity, maxTokens)
+	base          int64   // ticks: what the page's used was when the line began
 
 	// The cubic.
 	lastMax           float64 // tokens/s
@@ -99,6 +100,11 @@ func (s *snapshot) lastThrottle(counts *stripe.Counter) int64 {
 	return max(s.lastThrottleNanos, counts.Marked())
 }
 
+// used returns the ticks that were taken from the line when the word was word.
+func (s *snapshot) used(word uint64) int64 {
+	return int64(word&usedMask) - s.base
+}
+
 // seconds multiplies where a division would be exact: the error is far below a
 // tick, and a division is a fifth of an admission.
 func seconds(nanos int64) float64 {
@@ -113,38 +119,82 @@ func (s *snapshot) capacity() float64 {
 	return max(s.fillRate, minCapacity)
 }
 
-// ticks rounds tokens to the nearest tick. What is no number is nothing.
+// rate is a fill rate in tokens/s, minFillRate..maxFillRate or 0 at first, as the
+// bits of a float64: a line is followed by them alone.
+type rate uint64
+
+func rateOf(fillRate float64) rate {
+	return rate(math.Float64bits(fillRate))
+}
+
+func (r rate) tokens() (fillRate float64) {
+	return math.Float64frombits(uint64(r))
+}
+
+// span returns for how many nanoseconds a line may be followed at this rate, the
+// horizon or half of it away; 0 if it is no rate that R8 makes.
+func (r rate) span() uint64 {
+	return horizonTokens * 1e9 >> (uint64(r)>>52 - minExponent)
+}
+
+// made returns the ticks that come in fewer nanoseconds than span, rounded down
+// and otherwise exact: rate x nanoseconds are nanotokens.
+func (r rate) made(nanos uint64) int64 {
+	mantissa, shift := r.ticksPerNano()
+	hi, lo := bits.Mul64(nanos, mantissa)
+	return int64(hi<<(-shift&63) | lo>>(shift&63))
+}
+
+// ticksPerNano returns the rate as mantissa / 2^shift, shift 1..51.
+func (r rate) ticksPerNano() (mantissa, shift uint64) {
+	return uint64(r)&(1<<52-1) | 1<<52, minExponent + 51 - uint64(r)>>52
+}
+
+// ticks rounds tokens to the nearest tick.
 func ticks(tokens float64) int64 {
-	switch {
-	case !(tokens > 0):
-		return 0
-	case tokens >= horizonTokens:
-		return horizonTokens * ticksPerToken
-	}
 	return int64(tokens*float64(ticksPerToken) + 0.5)
 }
 
-// allowed returns how many ticks may have been used by now. Before the snapshot
-// began it is what was there when it began: a stale now mints nothing.
-func (s *snapshot) allowed(nowNanos int64) int64 {
-	tokens := s.level
-	if nowNanos > s.atNanos {
-		tokens += s.fillRate * seconds(nowNanos-s.atNanos)
+// allowed returns how many ticks may have been used by now, and false if now
+// lies beyond the horizon. Before the snapshot began it is what was there when
+// it began: a stale now mints nothing.
+func (s *snapshot) allowed(nowNanos int64) (allowed int64, ok bool) {
+	allowed = ticks(s.level)
+	if nowNanos <= s.atNanos {
+		return allowed, true
 	}
-	return ticks(tokens)
+	r := rateOf(s.fillRate)
+	nanos, span := uint64(nowNanos-s.atNanos), r.span()
+	if nanos >= span {
+		return allowed, span == 0
+	}
+	return allowed + r.made(nanos), true
+}
+
+// until returns the earliest instant at which need ticks are allowed. It is
+// exact: the other way round from [rate.made].
+func (s *snapshot) until(need int64) (atNanos int64, ok bool) {
+	need -= ticks(s.level)
+	if need <= 0 {
+		return s.atNanos, true
+	}
+	if rateOf(s.fillRate).span() == 0 {
+		return 0, false
+	}
+	mantissa, shift := rateOf(s.fillRate).ticksPerNano()
+	// Less than 2^60 << 51, and the mantissa at least 2^52: the quotient fits.
+	nanos, rest := bits.Div64(uint64(need)>>(-shift&63), uint64(need)<<(shift&63), mantissa)
+	if rest != 0 {
+		nanos++
+	}
+	return s.atNanos + int64(nanos), true
 }
 
 // wait returns the time from now until need ticks are allowed, at least 1 ns.
 func (s *snapshot) wait(nowNanos, need int64) time.Duration {
-	nanos := math.Ceil((float64(need)/float64(ticksPerToken) - s.level) / s.fillRate * 1e9)
-	if !(nanos < math.MaxInt64/4) {
+	at, ok := s.until(need)
+	if !ok || at < 0 {
 		return math.MaxInt64
-	}
-	at := s.atNanos + int64(nanos)
-	// The division came out a hair short; years after the snapshot began a hair
-	// is a few nanoseconds.
-	for hair := int64(1); hair <= maxHair && s.allowed(at) < need; hair *= 2 {
-		at += hair
 	}
 	return time.Duration(max(at-nowNanos, 1))
 }
@@ -155,22 +205,23 @@ func (s *snapshot) wait(nowNanos, need int64) time.Duration {
 // had a later clock than the caller.
 func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 	at := max(nowNanos, s.atNanos)
-	gone := float64(used) / float64(ticksPerToken)
-	level = s.level + s.fillRate*seconds(at-s.atNanos) - gone
-	if level*float64(ticksPerToken) < -1 {
-		at = s.atNanos + int64(math.Ceil((gone-s.level)/s.fillRate*1e9))
-		level = 0
+	level = s.level + s.fillRate*seconds(at-s.atNanos) - float64(used)/float64(ticksPerToken)
+	if level <= 0 {
+		if allowed, ok := s.allowed(at); ok && used > allowed {
+			at, _ = s.until(used)
+		}
+		return 0, at
 	}
-	return min(max(level, 0), s.capacity(), maxTokens), at
+	return min(level, s.capacity(), maxTokens), at
 }
 
 // setRate is the end of R8.2: fill rate and capacity for a new rate. The line
 // begins anew where s ends, unless it stays the same line; then so does used,
 // and that is what it returns.
-func (s *snapshot) setRate(old *snapshot, rate float64, nowNanos, used int64) (usedAfter int64) {
+func (s *snapshot) setRate(old *snapshot, wanted float64, nowNanos, used int64) (usedAfter int64) {
 	fill := minFillRate
-	if rate > fill { // so what is no number is the minimum
-		fill = min(rate, maxFillRate)
+	if wanted > fill { // so what is no number is the minimum
+		fill = min(wanted, maxFillRate)
 	}
 	if fill == old.fillRate {
 		return used
@@ -187,17 +238,17 @@ func (s *snapshot) setRate(old *snapshot, rate float64, nowNanos, used int64) (u
 
 // throttle is the first half of R8.2's cut. It returns the calculated rate.
 func (s *snapshot) throttle(atNanos int64) (calculated float64) {
-	rate := s.measured
+	now := s.measured
 	if s.enabled {
-		rate = min(rate, s.fillRate)
+		now = min(now, s.fillRate)
 	}
-	if rate != s.lastMax || s.windowSeconds == 0 {
-		s.lastMax = rate
-		s.windowSeconds = window(rate)
+	if now != s.lastMax || s.windowSeconds == 0 {
+		s.lastMax = now
+		s.windowSeconds = window(now)
 	}
 	s.lastThrottleNanos = atNanos
 	s.enabled = true
-	return beta * rate
+	return beta * now
 }
 
 // settle opens the floor after a cut if the next cut would change nothing.

@@ -25,10 +25,11 @@ func (l *Limiter) SnapshotAt(now time.Time) Stats {
 	if l.current.Load() == nil {
 		return Stats{}
 	}
-	_, word, s := l.state()
+	var s snapshot
+	_, word := l.state(&s)
 	last := s.lastThrottle(&l.counts)
 	at := max(min(l.anchor.Nanos(now), maxNanos), last)
-	level, _ := s.refill(at, usedOf(word))
+	level, _ := s.refill(at, s.used(word))
 	return Stats{
 		FillRate:      s.fillRate,
 		MeasuredRate:  s.measured,
