@@ -18,6 +18,7 @@ type call struct {
 	cancel          context.CancelCauseFunc
 	client          context.Context // done when the client has left
 	upstream        *upstream
+	body            *clientBody // nil: none
 	began           time.Time
 	deadline        time.Time   // zero: none
 	timer           *time.Timer // nil: none
@@ -94,9 +95,12 @@ func (c *call) end() {
 	c.cancel(errOver)
 }
 
+// stopped reports whether the client has stopped in the middle of its body.
+func (c *call) stopped() bool { return c.body != nil && c.body.stopped() }
+
 // left reports whether the client is gone: it is not us who ended its request.
 func (c *call) left() bool {
-	return c.client.Err() != nil && context.Cause(c.client) != errShutdown
+	return c.client.Err() != nil && context.Cause(c.client) != errShutdown && !c.stopped()
 }
 
 // Deadline is that of the headers, as long as they are awaited.

@@ -60,20 +60,47 @@ type clientBody struct {
 	limit   time.Duration
 	ended   bool        // owned by the reader
 	over    atomic.Bool // the handler has returned: the deadline is the server's again
+
+	// trailer is that of the request that is sent on, in which what follows the
+	// body is entered when it is known; from is where it then is. ReverseProxy
+	// copies only the names.
+	trailer, from http.Header
+
+	// until is when the read that is under way, or has failed, had to be over, in
+	// nanoseconds since epoch; 0 if there is none. The reader alone writes it.
+	until atomic.Int64
 }
 
 func (b *clientBody) Read(p []byte) (int, error) {
 	if !b.ended && !b.over.Load() {
-		_ = b.control.SetReadDeadline(time.Now().Add(b.limit))
+		now := time.Now()
+		b.until.Store(int64(now.Add(b.limit).Sub(epoch)))
+		_ = b.control.SetReadDeadline(now.Add(b.limit))
 	}
 	n, err := b.ReadCloser.Read(p)
+	if err == nil || err == io.EOF {
+		b.until.Store(0)
+	}
 	if err != nil {
 		b.ended = true
+		if err == io.EOF {
+			for name, values := range b.from {
+				b.trailer[name] = values
+			}
+		}
 		if err != io.EOF {
 			err = &clientError{err}
 		}
 	}
 	return n, err
+}
+
+// stopped reports whether the client has kept us waiting for too long. net/http
+// ends the request's context at once when a read fails, so this is known before the
+// reader learns of it.
+func (b *clientBody) stopped() bool {
+	until := b.until.Load()
+	return until != 0 && int64(time.Since(epoch)) >= until
 }
 
 // clientError is a request's body that broke off. It is not retried (R3.5):

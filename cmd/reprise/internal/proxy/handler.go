@@ -44,9 +44,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	c := begin(r, u)
 	in := r.WithContext(c)
 	if in.Body != nil && in.Body != http.NoBody {
-		body := &clientBody{ReadCloser: in.Body, control: control, limit: s.o.ClientTimeout}
-		in.Body = body
-		defer body.over.Store(true)
+		c.body = &clientBody{ReadCloser: in.Body, control: control, limit: s.o.ClientTimeout}
+		in.Body = c.body
+		defer c.body.over.Store(true)
 	}
 	u.counts.inFlight.Add(1)
 	whole := false
@@ -96,7 +96,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.FormatFloat(math.Ceil(wait.Seconds()), 'f', 0, 64))
 	}
 	var ours *clientError
-	if errors.As(err, &ours) || context.Cause(c.client) == errShutdown {
+	if errors.As(err, &ours) || c.stopped() || context.Cause(c.client) == errShutdown {
 		h.Set("Connection", "close") // what is left of the request is of no use
 	}
 	refuse(w, status, text)
@@ -116,10 +116,9 @@ func statusOf(err error, c *call) (int, string) {
 	switch {
 	case context.Cause(c.client) == errShutdown:
 		return http.StatusServiceUnavailable, "the proxy is ending"
+	case c.stopped():
+		return http.StatusRequestTimeout, "the request's body stopped"
 	case errors.As(err, &ours):
-		if errors.As(ours.err, &slow) && slow.Timeout() {
-			return http.StatusRequestTimeout, "the request's body stopped"
-		}
 		return http.StatusBadRequest, "the request's body broke off"
 	case errors.As(err, &ended) && ended.Reason == engine.ReasonDeadline && ended.Attempts == 0:
 		return http.StatusTooManyRequests, "the upstream throttles, and the send limiter lets no more be sent in time"

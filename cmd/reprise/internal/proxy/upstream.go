@@ -110,6 +110,9 @@ func (s *Server) forward(u *upstream, transport http.RoundTripper) *httputil.Rev
 				r.Out.Host = r.In.Host
 			}
 			s.setForwarded(r)
+			if c := callOf(r.In); len(r.In.Trailer) > 0 && c.body != nil {
+				c.body.trailer, c.body.from = r.Out.Trailer, r.In.Trailer
+			}
 		},
 		ModifyResponse: s.answered,
 		ErrorHandler:   s.failed,
