@@ -288,7 +288,9 @@ func TestLimiterRefusal(t *testing.T) {
 		hits.Add(1)
 		w.WriteHeader(429)
 		_, _ = io.WriteString(w, "slow down")
-	})), settings(func(s *proxyconf.Settings) { s.Mode, s.MaxAttempts, s.Timeout = engine.Adaptive, 1, 100*time.Millisecond }))
+	})), settings(func(s *proxyconf.Settings) {
+		s.Mode, s.MaxAttempts, s.Timeout = engine.Adaptive, 1, 100*time.Millisecond
+	}))
 	resp, text := do(t, "GET", p.url, "")
 	assert.Equal(t, 429, resp.StatusCode)
 	assert.Equal(t, "slow down", text)
@@ -324,7 +326,9 @@ func TestTimeouts(t *testing.T) {
 	said := p.log.request(t, "/call")
 	assert.EqualValues(t, 1, said["attempts"])
 	assert.Equal(t, "deadline", said["reason"])
-	p.log.wait(t, func(l line) bool { return l.message == "no answer from the upstream" && l.attrs["reason"] == "deadline" })
+	p.log.wait(t, func(l line) bool {
+		return l.message == "no answer from the upstream" && l.attrs["reason"] == "deadline"
+	})
 
 	resp, err := client(t).Get(p.url + "/body")
 	require.NoError(t, err)

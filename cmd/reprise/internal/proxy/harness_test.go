@@ -211,3 +211,5 @@ func unused(t *testing.T) string {
 	defer l.Close()
 	return "http://" + l.Addr().String()
 }
+
+func newLoggedLogger() *slog.Logger { return slog.New(newLogged()) }
