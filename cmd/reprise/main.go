@@ -44,7 +44,6 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exit = code }),
 		kong.Vars(defaults),
-		kong.Vars(proxyDefaults),
 		kong.Vars{"version": "reprise " + version()},
 	)
 	if err != nil {

@@ -12,20 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/reprise-go/reprise/cmd/reprise/internal/proxy"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/proxyconf"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/fastbackoff"
 )
-
-// proxyDefaults are the variables in the tags below.
-var proxyDefaults = kong.Vars{
-	"timeout":   proxyconf.Default().Timeout.String(),
-	"bodylimit": proxyconf.Bytes(proxyconf.Default().BodyLimit).String(),
-}
 
 // proxyCommand is `reprise proxy`.
 type proxyCommand struct {
@@ -39,9 +31,9 @@ type proxyCommand struct {
 	Mode               *string          `group:"Engine" placeholder:"MODE" help:"Retry mode: standard, adaptive, legacy. Default: standard."`
 	MaxAttempts        *int             `group:"Engine" placeholder:"N" help:"Most attempts of a request, the first included. Default: 3, DynamoDB 4, legacy 5."`
 	Service            *string          `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
-	Timeout            *time.Duration   `group:"Engine" placeholder:"TIME" help:"Time until the headers of the answer, retries included; 0s is no limit. Default: ${timeout}."`
+	Timeout            *time.Duration   `group:"Engine" placeholder:"TIME" help:"Time until the headers of the answer, retries included; 0s is no limit. Default: 1m."`
 	AttemptTimeout     *time.Duration   `group:"Engine" placeholder:"TIME" help:"Time until the headers of one attempt's answer; 0s is no limit. Default: 0s."`
-	BodyLimit          *proxyconf.Bytes `group:"Engine" placeholder:"BYTES" help:"How much of a request's body is kept for a retry; a longer one is sent once. Default: ${bodylimit}."`
+	BodyLimit          *proxyconf.Bytes `group:"Engine" placeholder:"BYTES" help:"How much of a request's body is kept for a retry; a longer one is sent once. Default: 64KiB."`
 	AnyMethod          bool             `group:"Engine" help:"Every request may be sent twice, not only idempotent methods and requests with Idempotency-Key."`
 	StandardRetryAfter bool             `group:"Engine" help:"Let Retry-After lengthen the backoff, by 5s at the most, where there is no x-amz-retry-after."`
 	PassHost           bool             `group:"Engine" help:"Send the client's Host header on, instead of the upstream's name."`

@@ -251,7 +251,7 @@ func TestShutdownCuts(t *testing.T) {
 	wait(t, "the second request", arrived)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	assert.EqualError(t, p.Shutdown(ctx), "2 requests were cut off: they took longer than the time to end")
+	assert.EqualError(t, p.Shutdown(ctx), "requests cut off because they took longer than the time to end: 2")
 	resp, err := http.ReadResponse(in, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 503, resp.StatusCode)

@@ -247,5 +247,5 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err == nil || left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d requests were cut off: they took longer than the time to end", left)
+	return fmt.Errorf("requests cut off because they took longer than the time to end: %d", left)
 }
