@@ -304,6 +304,20 @@ func TestLimiterRefusal(t *testing.T) {
 	assert.Equal(t, "deadline", said["reason"])
 }
 
+// Where a retry was granted, and the limiter then does not let it out, the
+// upstream's answer is gone; its status is not.
+func TestLimiterRefusesRetry(t *testing.T) {
+	p := start(t, one(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Amzn-Errortype", "SlowDown")
+		w.WriteHeader(503)
+	})), settings(func(s *proxyconf.Settings) { s.Mode, s.Timeout = engine.Adaptive, 100*time.Millisecond }))
+	resp, text := do(t, "GET", p.url, "")
+	assert.Equal(t, 503, resp.StatusCode)
+	assert.Equal(t, "reprise: 503: the upstream answered so, and there was no time for another attempt\n", text)
+	assert.Contains(t, []string{"1", "2"}, resp.Header.Get("Retry-After"))
+	assert.Equal(t, 500, p.state(t).Quota.Level, "R6.3")
+}
+
 // Time that is up is 504, of a call and of its last attempt; it does not count
 // once the headers are there.
 func TestTimeouts(t *testing.T) {
