@@ -289,7 +289,7 @@ func TestLimiterRefusal(t *testing.T) {
 		w.WriteHeader(429)
 		_, _ = io.WriteString(w, "slow down")
 	})), settings(func(s *proxyconf.Settings) {
-		s.Mode, s.MaxAttempts, s.Timeout = engine.Adaptive, 1, 100*time.Millisecond
+		s.Mode, s.MaxAttempts, s.Timeout = engine.Adaptive, 1, 400*time.Millisecond
 	}))
 	resp, text := do(t, "GET", p.url, "")
 	assert.Equal(t, 429, resp.StatusCode)
@@ -310,7 +310,7 @@ func TestLimiterRefusesRetry(t *testing.T) {
 	p := start(t, one(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Amzn-Errortype", "SlowDown")
 		w.WriteHeader(503)
-	})), settings(func(s *proxyconf.Settings) { s.Mode, s.Timeout = engine.Adaptive, 100*time.Millisecond }))
+	})), settings(func(s *proxyconf.Settings) { s.Mode, s.Timeout = engine.Adaptive, 400*time.Millisecond }))
 	resp, text := do(t, "GET", p.url, "")
 	assert.Equal(t, 503, resp.StatusCode)
 	assert.Equal(t, "reprise: 503: the upstream answered so, and there was no time for another attempt\n", text)
@@ -331,7 +331,7 @@ func TestTimeouts(t *testing.T) {
 		}
 		<-r.Context().Done()
 	})
-	p := start(t, one(t, up), settings(func(s *proxyconf.Settings) { s.Timeout = 100 * time.Millisecond }))
+	p := start(t, one(t, up), settings(func(s *proxyconf.Settings) { s.Timeout = time.Second }))
 	began := time.Now()
 	resp, text := do(t, "GET", p.url+"/call", "")
 	assert.Equal(t, 504, resp.StatusCode)
@@ -346,7 +346,7 @@ func TestTimeouts(t *testing.T) {
 
 	resp, err := client(t).Get(p.url + "/body")
 	require.NoError(t, err)
-	over := time.NewTimer(150 * time.Millisecond)
+	over := time.NewTimer(1100 * time.Millisecond)
 	<-over.C // longer than the timeout
 	close(release)
 	got, err := io.ReadAll(resp.Body)

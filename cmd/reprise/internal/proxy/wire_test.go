@@ -111,7 +111,7 @@ func TestUpgrade(t *testing.T) {
 		_, _ = buf.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 		_ = buf.Flush()
 		_, _ = io.Copy(conn, buf)
-	})), clientTimeout(100*time.Millisecond), settings(func(s *proxyconf.Settings) { s.Timeout = 5 * time.Second }))
+	})), clientTimeout(500*time.Millisecond), settings(func(s *proxyconf.Settings) { s.Timeout = 500 * time.Millisecond }))
 	conn, in := raw(t, p.url)
 	send(t, conn, "GET /up HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
 	resp, err := http.ReadResponse(in, nil)
@@ -119,9 +119,9 @@ func TestUpgrade(t *testing.T) {
 	require.Equal(t, 101, resp.StatusCode)
 	assert.EqualValues(t, 2, hits.Load())
 	big := bytes.Repeat([]byte("0123456789abcdef"), 64<<10/16)
-	pause := time.NewTicker(60 * time.Millisecond)
+	pause := time.NewTicker(200 * time.Millisecond)
 	defer pause.Stop()
-	for range 4 { // 240 ms: more than the client's time
+	for range 4 { // 800 ms: more than the client's time, and the upstream's
 		send(t, conn, string(big))
 		got := make([]byte, len(big))
 		_, err = io.ReadFull(in, got)
@@ -262,69 +262,79 @@ func TestClientGoneWhileWaiting(t *testing.T) {
 // A client that takes nothing, or sends nothing, is let go, and the upstream with
 // it; one that is slow but goes on is not.
 func TestSlowClient(t *testing.T) {
-	const limit = 200 * time.Millisecond
-	ended := make(chan error, 1)
+	const limit, bits, pause = time.Second, 15, 100 * time.Millisecond // one and a half times the limit in all
+	ended := map[string]chan error{"/endless": make(chan error, 1), "/stops": make(chan error, 1), "/bits": make(chan error, 1)}
 	p := start(t, one(t, upstream(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/endless":
 			piece := make([]byte, 64<<10)
 			for {
 				if _, err := w.Write(piece); err != nil {
-					ended <- err
+					ended[r.URL.Path] <- err
 					return
 				}
 			}
 		case "/steady":
-			next := time.NewTicker(limit / 2)
+			next := time.NewTicker(pause)
 			defer next.Stop()
-			for range 6 { // three times the limit
+			for range bits {
 				_, _ = w.Write([]byte("piece\n"))
 				_ = http.NewResponseController(w).Flush()
 				<-next.C
 			}
 		default:
 			_, err := io.ReadAll(r.Body)
-			ended <- err
+			ended[r.URL.Path] <- err
 		}
 	})), clientTimeout(limit))
 
-	conn, in := raw(t, p.url)
-	send(t, conn, "GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
-	_, err := http.ReadResponse(in, nil)
-	require.NoError(t, err)
-	assert.Error(t, wait(t, "the end of the endless answer", ended), "nobody took it")
-	assert.Equal(t, true, p.log.request(t, "/endless")["cut"])
-
-	conn, in = raw(t, p.url)
-	send(t, conn, "PUT /stops HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
-	resp, err := http.ReadResponse(in, nil)
-	require.NoError(t, err)
-	assert.Equal(t, 408, resp.StatusCode)
-	assert.Error(t, wait(t, "the end of the half body", ended))
-	assert.EqualValues(t, 1, p.log.request(t, "/stops")["attempts"], "no other attempt has more of it")
-
-	conn, in = raw(t, p.url)
-	send(t, conn, "GET /header HTTP/1.1\r\nHost: a\r\nX-Unfinis")
-	answer, err := io.ReadAll(in) // up to the end of the connection
-	assert.NoError(t, err, "an unfinished header is let go")
-	assert.NotContains(t, string(answer), "200")
-
-	_, text := do(t, "GET", p.url+"/steady", "")
-	assert.Equal(t, strings.Repeat("piece\n", 6), text)
-
-	// A body that comes bit by bit, for longer than the limit.
-	body, feed := io.Pipe()
-	go func() {
-		next := time.NewTicker(limit / 2)
-		defer next.Stop()
-		for range 6 {
-			_, _ = feed.Write([]byte("bit"))
-			<-next.C
-		}
-		_ = feed.Close()
-	}()
-	resp, err = client(t).Post(p.url+"/bits", "text/plain", body)
-	require.NoError(t, err)
-	assert.Equal(t, 200, resp.StatusCode)
-	assert.NoError(t, wait(t, "the whole body", ended))
+	for name, test := range map[string]func(*testing.T){
+		"takes nothing": func(t *testing.T) {
+			conn, in := raw(t, p.url)
+			send(t, conn, "GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
+			_, err := http.ReadResponse(in, nil)
+			require.NoError(t, err)
+			assert.Error(t, wait(t, "the end of the endless answer", ended["/endless"]), "nobody took it")
+			assert.Equal(t, true, p.log.request(t, "/endless")["cut"])
+		},
+		"stops in the body": func(t *testing.T) {
+			conn, in := raw(t, p.url)
+			send(t, conn, "PUT /stops HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
+			resp, err := http.ReadResponse(in, nil)
+			require.NoError(t, err)
+			assert.Equal(t, 408, resp.StatusCode)
+			assert.Error(t, wait(t, "the end of the half body", ended["/stops"]))
+			assert.EqualValues(t, 1, p.log.request(t, "/stops")["attempts"], "no other attempt has more of it")
+		},
+		"stops in the header": func(t *testing.T) {
+			conn, in := raw(t, p.url)
+			send(t, conn, "GET /header HTTP/1.1\r\nHost: a\r\nX-Unfinis")
+			answer, err := io.ReadAll(in) // up to the end of the connection
+			assert.NoError(t, err)
+			assert.NotContains(t, string(answer), "200")
+		},
+		"takes bit by bit": func(t *testing.T) {
+			_, text := do(t, "GET", p.url+"/steady", "")
+			assert.Equal(t, strings.Repeat("piece\n", bits), text)
+		},
+		"sends bit by bit": func(t *testing.T) {
+			body, feed := io.Pipe()
+			go func() {
+				next := time.NewTicker(pause)
+				defer next.Stop()
+				for range bits {
+					_, _ = feed.Write([]byte("bit"))
+					<-next.C
+				}
+				_ = feed.Close()
+			}()
+			resp, err := client(t).Post(p.url+"/bits", "text/plain", body)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			assert.Equal(t, 200, resp.StatusCode)
+			assert.NoError(t, wait(t, "the whole body", ended["/bits"]))
+		},
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); test(t) })
+	}
 }
