@@ -236,6 +236,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.cut(errShutdown)
 		last, cancel := context.WithTimeout(context.Background(), lastWords)
 		defer cancel()
+		_ = s.main.Shutdown(last) // an answer is on its way when its handler has returned
 		_ = s.running.wait(last)
 	}
 	s.cut(errShutdown)
