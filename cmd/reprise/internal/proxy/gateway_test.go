@@ -375,18 +375,22 @@ func TestReplicas(t *testing.T) {
 	assert.EqualValues(t, 10, bad.Load(), "first attempts go round, and no retry comes here")
 	assert.EqualValues(t, 20, good.Load())
 
-	down := unused(t)
-	p = start(t, one(t, down, working))
-	began := time.Now()
-	for range 20 {
-		resp, _ := do(t, "POST", p.url, "order")
-		assert.Equal(t, 200, resp.StatusCode)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	for _, down := range []string{unused(t), "https://" + silent.Addr().String()} { // refused; no handshake
+		p = start(t, one(t, down, working), settings(func(s *proxyconf.Settings) { s.AttemptTimeout = 200 * time.Millisecond }))
+		began := time.Now()
+		for range 20 {
+			resp, _ := do(t, "PUT", p.url, "order")
+			assert.Equal(t, 200, resp.StatusCode)
+		}
+		s := p.state(t)
+		assert.Equal(t, down, s.URLs[0].URL)
+		assert.LessOrEqual(t, s.URLs[0].Attempts, 2+int(time.Since(began)/time.Second), "one a second finds out how it is")
+		assert.Equal(t, s.URLs[0].Attempts, s.URLs[0].Failed)
+		assert.Equal(t, 20, s.URLs[1].Attempts)
 	}
-	s := p.state(t)
-	assert.Equal(t, down, s.URLs[0].URL)
-	assert.LessOrEqual(t, s.URLs[0].Attempts, 2+int(time.Since(began)/time.Second), "one a second finds out how it is")
-	assert.Equal(t, s.URLs[0].Attempts, s.URLs[0].Failed)
-	assert.Equal(t, 20, s.URLs[1].Attempts)
 }
 
 func TestRoutes(t *testing.T) {

@@ -1,9 +1,8 @@
 package proxy
 
 import (
-	"errors"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync/atomic"
 	"time"
@@ -29,7 +28,7 @@ type replica struct {
 
 	// downUntil is when the URL may be asked again, in nanoseconds since epoch;
 	// 0: at any time.
-	// Writers: a failed dial, and the answer to an attempt; past the time, the
+	// Writers: an attempt that got no connection, and one that did; past the time, the
 	//          attempt whose CAS moves it on is the one that finds out how the URL
 	//          is.
 	downUntil atomic.Int64
@@ -39,35 +38,43 @@ var epoch = time.Now()
 
 // RoundTrip sends one attempt.
 func (rs *replicas) RoundTrip(req *http.Request) (*http.Response, error) {
-	n := 0
-	if c := callOf(req); c != nil {
-		c.attempts.Add(1)
-		if len(rs.all) > 1 {
-			n = rs.pick(int(c.last.Load()))
-			c.last.Store(int32(n + 1))
-		}
+	c := callOf(req)
+	c.attempts.Add(1)
+	if len(rs.all) == 1 {
+		return rs.all[0].send(rs.base, req)
 	}
+	n := rs.pick(int(c.last.Load()))
+	c.last.Store(int32(n + 1))
 	r := rs.all[n]
+	var connected atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
 	if n > 0 { // the request is for the first
 		u := *req.URL
 		u.Scheme, u.Host = r.url.Scheme, r.url.Host
-		req = req.WithContext(req.Context())
 		req.URL = &u
 	}
-	r.attempts.Add(1)
-	resp, err := rs.base.RoundTrip(req)
-	if err == nil {
+	resp, err := r.send(rs.base, req)
+	switch {
+	case connected.Load():
 		if r.downUntil.Load() != 0 {
 			r.downUntil.Store(0)
 		}
-		return resp, nil
-	}
-	r.failures.Add(1)
-	var at *net.OpError
-	if errors.As(err, &at) && at.Op == "dial" && req.Context().Err() == nil {
+	case err != nil && c.Err() == nil: // refused, or the attempt's time was over before there was a connection
 		r.downUntil.Store(int64(time.Since(epoch) + passOver))
 	}
-	return nil, err
+	return resp, err
+}
+
+// send sends the attempt to the replica.
+func (r *replica) send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	r.attempts.Add(1)
+	resp, err := base.RoundTrip(req)
+	if err != nil {
+		r.failures.Add(1)
+	}
+	return resp, err
 }
 
 // pick returns the number of the replica to ask after the last one, from 1, that

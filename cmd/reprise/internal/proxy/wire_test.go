@@ -133,6 +133,24 @@ func TestUpgrade(t *testing.T) {
 	assert.EqualValues(t, 101, p.log.request(t, "/up")["status"])
 }
 
+// An upstream that changes the protocol unasked, or to another, is not followed.
+func TestUnaskedUpgrade(t *testing.T) {
+	p := start(t, one(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if assert.NoError(t, err) {
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: evil\r\n\r\n")
+			_ = conn.Close()
+		}
+	})))
+	resp, _ := do(t, "GET", p.url, "")
+	assert.Equal(t, 502, resp.StatusCode)
+	conn, in := raw(t, p.url)
+	send(t, conn, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	resp, err := http.ReadResponse(in, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 502, resp.StatusCode)
+}
+
 // An upstream that fails after half of the request's body gets the whole of it in
 // the next attempt.
 func TestHalfReadBody(t *testing.T) {
