@@ -2,7 +2,8 @@
 // do. "reprise --help" lists its commands.
 //
 // Exit codes: 0 done; 1 the command failed; 2 the command line is wrong; 129,
-// 130 and 143 ended early by SIGHUP, SIGINT or SIGTERM. Errors are one line on
+// 130 and 143 ended early by SIGHUP, SIGINT or SIGTERM. (The proxy, which ends no
+// other way, has 0 for a signal.) Errors are one line on
 // standard error that begins with "reprise:".
 package main
 
@@ -26,6 +27,7 @@ type commands struct {
 	Drive   driveCommand   `cmd:"" help:"Drive HTTP calls through the engine, against an embedded server that fails on purpose."`
 	Replay  replayCommand  `cmd:"" help:"Replay written-down calls and check what the engine decides."`
 	Explain explainCommand `cmd:"" help:"Explain what a failure means: its class, the rule, the cost and the delays."`
+	Proxy   proxyCommand   `cmd:"" help:"Serve as a reverse proxy that retries as the engine decides."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -23,15 +23,15 @@ func CheckService(id string) error {
 		}
 	}
 	for _, preset := range presets {
-		if strings.Contains(plain, "dynamo") || distance(plain, preset) <= 2 {
+		if strings.Contains(plain, "dynamo") || Distance(plain, preset) <= 2 {
 			return fmt.Errorf("unknown service %q: want dynamodb or dynamodbstreams, which have settings of their own, or the id of another AWS service", Shorten(id))
 		}
 	}
 	return nil
 }
 
-// distance counts the letters to change, insert or drop between a and b.
-func distance(a, b string) int {
+// Distance counts the letters to change, insert or drop between a and b.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -23,6 +23,6 @@ func TestDistance(t *testing.T) {
 	for pair, want := range map[[2]string]int{
 		{"", ""}: 0, {"", "abc"}: 3, {"abc", ""}: 3, {"abc", "abc"}: 0, {"abc", "axc"}: 1, {"ab", "abc"}: 1, {"abc", "bc"}: 1, {"ab", "ba"}: 2,
 	} {
-		assert.Equal(t, want, distance(pair[0], pair[1]), pair)
+		assert.Equal(t, want, Distance(pair[0], pair[1]), pair)
 	}
 }

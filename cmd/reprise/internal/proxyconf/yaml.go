@@ -1,0 +1,93 @@
+package proxyconf
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// parseYAML reads a document without anchors, aliases and tags: what aliases
+// expand to has no bound, and `defaults` is there for what upstreams share.
+func parseYAML(text []byte) (document, error) {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return document{}, yamlError(err)
+	}
+	doc := document{lines: make(map[string]int)}
+	var body ast.Node
+	for _, d := range file.Docs {
+		if d.Body == nil || d.Body.Type() == ast.CommentType {
+			continue
+		}
+		if body != nil {
+			return document{}, &lineError{lineOf(d.Body), errors.New("a second document begins: want one")}
+		}
+		body = d.Body
+	}
+	if body == nil {
+		return document{}, errors.New("is empty: want at least a list of upstreams")
+	}
+	if err := doc.walkYAML(body, ""); err != nil {
+		return document{}, err
+	}
+	if _, ok := body.(ast.MapNode); !ok {
+		return document{}, &lineError{lineOf(body), errors.New("want keys such as upstreams at the top")}
+	}
+	if err := yaml.NodeToValue(body, &doc.root); err != nil {
+		return document{}, yamlError(err)
+	}
+	return doc, nil
+}
+
+// walkYAML notes the lines of keys and refuses what is not served.
+func (d *document) walkYAML(n ast.Node, path string) error {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		for _, pair := range n.Values {
+			if err := d.walkYAML(pair, path); err != nil {
+				return err
+			}
+		}
+	case *ast.MappingValueNode:
+		if _, plain := n.Key.(*ast.StringNode); !plain {
+			return &lineError{lineOf(n.Key), errors.New("want a key of letters; merge keys, tags and others are not served")}
+		}
+		at := join(path, n.Key.GetToken().Value)
+		d.lines[at] = lineOf(n.Key)
+		return d.walkYAML(n.Value, at)
+	case *ast.SequenceNode:
+		for i, value := range n.Values {
+			at := item(path, i)
+			d.lines[at] = lineOf(value)
+			if err := d.walkYAML(value, at); err != nil {
+				return err
+			}
+		}
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
+		return &lineError{lineOf(n), errors.New("anchors, aliases and tags are not served: want the value, or defaults for what upstreams share")}
+	}
+	return nil
+}
+
+func lineOf(n ast.Node) int {
+	if token := n.GetToken(); token != nil && token.Position != nil {
+		return token.Position.Line
+	}
+	return 0
+}
+
+// yamlError takes the message and the line out of what the library says.
+func yamlError(err error) error {
+	var at yaml.Error
+	if !errors.As(err, &at) {
+		return fmt.Errorf("is not YAML: %w", err)
+	}
+	line := 0
+	if token := at.GetToken(); token != nil && token.Position != nil {
+		line = token.Position.Line
+	}
+	return &lineError{line, fmt.Errorf("is not YAML: %s", at.GetMessage())}
+}
