@@ -10,7 +10,7 @@ import (
 )
 
 // HostKey returns the upstream that a request goes to, as host:port: the host of
-// its URL, not its Host header, in lower case and without a dot at the end, an
+// its URL, not its Host header, in lower case and without dots at the end, an
 // IP address in its canonical form, an IPv6 one in brackets; the port is 80 for
 // http and 443 for https if there is none, and "" for other schemes. It is the
 // key that [WithEngineByHost] takes; a request without a URL has the key ":".
@@ -72,7 +72,7 @@ func normalHost(scheme, host string) string {
 		}
 		return "[" + inner + "]:" + port
 	}
-	return strings.TrimSuffix(strings.ToLower(name), ".") + ":" + port
+	return strings.TrimRight(strings.ToLower(name), ".") + ":" + port
 }
 
 // WithEngineFor chooses the engine of each call: its quota pays, its classifier

@@ -125,14 +125,15 @@ func (x *exchange) addMark(h http.Header, n int) {
 	h[RetryMarkHeader] = []string{strconv.Itoa(int(x.markOf(n)))}
 }
 
-// dropMark takes the mark off a request that the caller had not marked. The
-// attempt's header may still be written by the base, so it stays as it is.
+// dropMark gives a request the mark of the caller's, or none. The base may still
+// be sending the attempt's header, so that stays as it is.
 func (x *exchange) dropMark(req *http.Request) {
-	if _, own := x.req.Header[RetryMarkHeader]; own {
-		return
-	}
 	h := req.Header.Clone()
-	delete(h, RetryMarkHeader)
+	if own, ok := x.req.Header[RetryMarkHeader]; ok {
+		h[RetryMarkHeader] = own
+	} else {
+		delete(h, RetryMarkHeader)
+	}
 	req.Header = h
 }
 

@@ -149,7 +149,7 @@ func WithRetryMark() Option {
 // A hedge is an attempt: it counts against the engine's attempts, has its own
 // time-out and headers, and takes from the quota what a retry after a transient
 // failure does; if it wins, it gives that back (R6), if not, that is spent. So
-// hedges die out when everything is slow: in the long run one in fifteen calls is
+// hedges die out when everything is slow: in the long run one in fourteen calls is
 // hedged in vain. Where the quota or adaptive mode's limiter refuses, there is no
 // hedge, and nothing else changes. After a failure of both the usual retry
 // follows. See [engine.Call.Hedge].
