@@ -85,6 +85,9 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged
 	}
 	resp = f.resp
 	o := f.outcome()
+	if resp == nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		o.Cancelled = true // net/http returns the cause, which may be of any type
+	}
 	d, why := x.decide(ctx, c, o, f.verdict.NeverSent)
 	retrying := d.Reason == engine.ReasonRetry
 	if retrying && resp != nil {
