@@ -12,17 +12,21 @@ import (
 
 // send makes attempt n, from 1. It returns either a response or an error.
 func (x *exchange) send(n int) (*http.Response, error) {
-	t, req := x.t, x.req
-	if len(t.attemptTimeouts) > 0 {
+	if n == 1 && x.kept == nil && !x.t.ownRequests {
+		return x.t.roundTrip(x.req)
+	}
+	return x.sendOwn(n)
+}
+
+// sendOwn is send with a request of the attempt's own.
+func (x *exchange) sendOwn(n int) (*http.Response, error) {
+	if len(x.t.attemptTimeouts) > 0 {
 		a := x.attempt(n)
 		resp, err := a.send()
 		x.restore(resp)
 		return resp, err
 	}
-	if n > 1 || x.kept != nil || t.awsHeaders || x.carries {
-		req = x.request(x.ctx, n)
-	}
-	resp, err := t.roundTrip(req)
+	resp, err := x.t.roundTrip(x.request(x.ctx, n))
 	if x.carries {
 		x.restore(resp)
 	}

@@ -32,15 +32,22 @@ func (x *exchange) open() {
 	if hasBody(x.req) && x.req.GetBody == nil {
 		x.kept = keep(x.req, x.t.bodyLimit)
 	}
-	m := marksOf(x.ctx)
-	x.longPoll = m.longPoll || longPollTarget(x.req)
-	x.above = m.retried
+	x.longPoll = longPollTarget(x.req)
+	if m := marksOf(x.ctx); m != nil {
+		x.longPoll = x.longPoll || m.longPoll
+		x.above = m.retried
+	}
+	if x.t.retryMark || x.t.hedgeDelay > 0 {
+		x.openOptions()
+	}
+}
+
+// openOptions is open for what options have asked for.
+func (x *exchange) openOptions() {
 	if x.t.retryMark {
 		x.openMark()
 	}
-	if x.t.hedgeDelay > 0 {
-		x.hedges = x.mayHedge()
-	}
+	x.hedges = x.t.hedgeDelay > 0 && x.mayHedge()
 }
 
 // close ends the call as far as its body is concerned. failed says that no

@@ -309,7 +309,7 @@ func TestHedgePanic(t *testing.T) {
 				assert.Equal(t, http.ErrAbortHandler, got)
 			}
 			synctest.Wait()
-			assert.Equal(t, 1, s.ended(nil))
+			assert.Equal(t, 1, s.ended(t.Context()))
 		})
 	}
 }

@@ -13,9 +13,7 @@ import (
 // or error is returned (R7), and there are no hedges. Requests whose X-Amz-Target
 // header names one of the four operations of [engine.LongPolling] need no mark.
 func LongPoll(ctx context.Context) context.Context {
-	m := marksOf(ctx)
-	m.longPoll = true
-	return context.WithValue(ctx, marksKey{}, m)
+	return withMarks(ctx, func(m *marks) { m.longPoll = true })
 }
 
 // longPollTarget reports whether a request names a long-polling operation.

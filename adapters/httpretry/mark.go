@@ -29,9 +29,20 @@ type marks struct {
 
 type marksKey struct{}
 
-func marksOf(ctx context.Context) marks {
-	m, _ := ctx.Value(marksKey{}).(marks)
+// marksOf returns a context's marks; nil if it has none.
+func marksOf(ctx context.Context) *marks {
+	m, _ := ctx.Value(marksKey{}).(*marks)
 	return m
+}
+
+// withMarks adds to a context's marks.
+func withMarks(ctx context.Context, add func(*marks)) context.Context {
+	var m marks
+	if known := marksOf(ctx); known != nil {
+		m = *known
+	}
+	add(&m)
+	return context.WithValue(ctx, marksKey{}, &m)
 }
 
 // RetryMark marks the requests made under the context it returns as retried by a
@@ -49,13 +60,14 @@ func RetryMark(ctx context.Context, attempt int) context.Context {
 // RetryMarked returns what [RetryMark] said last, if it did.
 func RetryMarked(ctx context.Context) (attempt int, marked bool) {
 	m := marksOf(ctx)
+	if m == nil {
+		return 0, false
+	}
 	return int(m.retried), m.retried > 0
 }
 
 func withMark(ctx context.Context, attempt int32) context.Context {
-	m := marksOf(ctx)
-	m.retried = attempt
-	return context.WithValue(ctx, marksKey{}, m)
+	return withMarks(ctx, func(m *marks) { m.retried = attempt })
 }
 
 // RetryMarkHandler returns a handler that hands next the requests with the mark of

@@ -36,6 +36,7 @@ func New(e *engine.Engine, opts ...Option) (*Transport, error) {
 			return nil, err
 		}
 	}
+	t.ownRequests = t.awsHeaders || t.retryMark || len(t.attemptTimeouts) > 0
 	return t, nil
 }
 
@@ -79,7 +80,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodConnect {
 		return t.base.RoundTrip(req) // a tunnel, not an answer
 	}
-	x := exchange{t: t, req: req, ctx: req.Context(), engine: t.engine}
+	var x exchange // field by field, which saves building it twice
+	x.t, x.req, x.ctx, x.engine = t, req, req.Context(), t.engine
 	if t.engineFor != nil {
 		x.engine = t.engineOf(req)
 	}
@@ -104,7 +106,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		if err == nil && judged == nil && succeeded(x.engine, resp) {
 			c.Succeed()
-			x.close(false)
+			if x.kept != nil || x.next != nil {
+				x.close(false)
+			}
 			if c.Attempts() > 1 {
 				attach(resp, req, Result{Attempts: c.Attempts(), Hedges: int(x.hedged), Succeeded: true})
 			}
