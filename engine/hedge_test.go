@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,6 +247,32 @@ func TestHedgesAgainstModel(t *testing.T) {
 			require.Equal(t, want, level(e))
 		}
 	}
+}
+
+// Hedges of many goroutines at once: what all of them take, all of them that win
+// give back.
+func TestHedgesConserveTokens(t *testing.T) {
+	calls := 20_000
+	if testing.Short() {
+		calls = 2_000
+	}
+	e := newEngine(t, engine.WithTokens(300))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range calls {
+				c := e.Begin()
+				c.Admit()
+				if h, ok := c.Hedge(); ok {
+					c.Adopt(h)
+					c.Succeed()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, 300, level(e))
+	assert.Equal(t, e.Stats().Hedges, e.Stats().Recoveries)
 }
 
 // What a hedge does for whoever makes the attempts.

@@ -28,6 +28,7 @@ const (
 	frameSettings  = 0x4
 	frameGoAway    = 0x7
 
+	protocolError = 0x1
 	refusedStream = 0x7
 )
 
@@ -296,4 +297,27 @@ func TestShutdownOverTLS(t *testing.T) {
 	defer second.Close()
 	assert.EqualValues(t, 2, arrivals.Load())
 	client.CloseIdleConnections()
+}
+
+// The one way in which net/http sends again what may have been processed: it takes
+// a peer's PROTOCOL_ERROR for a sign that the request came too early. The package
+// comment says so; this test will say when it is no longer true.
+func TestProtocolErrorIsSentAgainByNetHTTP(t *testing.T) {
+	var arrivals atomic.Int32
+	url := serveH2(t, func(_ int, stream uint32) []byte {
+		if arrivals.Inc() == 1 {
+			return frame(frameRSTStream, 0, stream, protocolError)
+		}
+		return h2OK(stream)
+	})
+	inner := h2Transport(nil)
+	defer inner.CloseIdleConnections()
+	e := newEngine(t)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
+	require.NoError(t, err)
+	resp, err := newTransport(t, e, httpretry.WithBase(inner)).RoundTrip(req)
+	require.NoError(t, err)
+	readAll(t, resp)
+	assert.EqualValues(t, 2, arrivals.Load())
+	assert.Zero(t, e.Stats().TransientRetries, "it was not us")
 }

@@ -22,7 +22,7 @@ type config struct {
 	standardRetryAfter bool
 	awsHeaders         bool
 	retryMark          bool
-	ownRequests        bool // even a first attempt needs a request of its own
+	ownRequests        bool            // even a first attempt needs a request of its own
 	attemptTimeouts    []time.Duration // by attempt, the last one for all further; none: no bound
 	hedgeDelay         time.Duration   // 0: no hedges
 	engineFor          func(*http.Request) *engine.Engine

@@ -459,6 +459,11 @@ func TestSocketEarlyHints(t *testing.T) {
 // returned; the server learns that the loser is not wanted; and when all is over no
 // connection is left.
 func TestSocketHedge(t *testing.T) {
+	t.Run("HTTP/1", func(t *testing.T) { socketHedge(t, 1) })
+	t.Run("HTTP/2", func(t *testing.T) { socketHedge(t, 2) })
+}
+
+func socketHedge(t *testing.T, version int) {
 	const calls = 20
 	big := bytes.Repeat([]byte("0123456789abcdef"), 32<<10)
 	var open, ended sync.WaitGroup
@@ -483,15 +488,16 @@ func TestSocketHedge(t *testing.T) {
 			open.Done()
 		}
 	}
-	server.Start()
+	server.EnableHTTP2 = version == 2
+	server.StartTLS()
 	defer server.Close()
-	inner := &http.Transport{}
 	e := newEngine(t)
-	client := httpretry.Client(e, httpretry.WithBase(inner), httpretry.WithHedge(ms), httpretry.WithAWSHeaders())
+	client := httpretry.Client(e, httpretry.WithBase(server.Client().Transport), httpretry.WithHedge(ms), httpretry.WithAWSHeaders())
 	for range calls {
 		ended.Add(1)
 		resp, err := client.Get(server.URL)
 		require.NoError(t, err)
+		assert.Equal(t, version, resp.ProtoMajor)
 		r, _ := httpretry.ResultOf(resp)
 		assert.Equal(t, httpretry.Result{Attempts: 2, Hedges: 1, Succeeded: true}, r)
 		ended.Wait() // the loser is gone before the winner is read
