@@ -45,6 +45,12 @@ func TestAllocations(t *testing.T) {
 		{"Call: refused", 0, func() { c := empty.Begin(); c.Fail(throttling) }},
 		{"Call: refused long poll", 0, func() { c := empty.BeginLongPoll(); c.Fail(throttling) }},
 		{"Call: not retryable", 0, func() { c := full.Begin(); c.Fail(final) }},
+		{"Call: hedged", 0, func() {
+			c := full.Begin()
+			h, _ := c.Hedge()
+			c.Adopt(h)
+			c.Succeed()
+		}},
 		{"Call: observed", 0, func() { c := observed.Begin(); c.Fail(throttling); c.Admit(); c.Succeed() }},
 		{"Do: success", 0, func() { _, _ = engine.Do(ctx, full, bareOp) }},
 		{"Run: success", 0, func() { _ = engine.Run(ctx, full, func(context.Context) error { return nil }) }},

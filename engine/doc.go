@@ -40,7 +40,9 @@
 //	              │ Abandon
 //	              └── the cost comes back ────────────▶ ended     [cancelled]
 //
-// From sending, Abandon ends the call too, and a retry keeps its cost. In the
+// While one attempt is under way, [Call.Hedge] may grant another beside it, which
+// takes its cost at once; [Call.Adopt] says that it is the one that counts, and
+// the call then stands as if it had been a retry. From sending, Abandon ends the call too, and a retry keeps its cost. In the
 // state ended every method is without effect, so no token moves twice.
 //
 // # Promises
@@ -61,7 +63,7 @@
 // # What is ours
 //
 // The page is silent on these, so they are documented as ours: the refund of a
-// retry that was never sent (R6.3), the deadline rule, the reasons
+// retry that was never sent (R6.3), the deadline rule, hedges, the reasons
 // [ReasonNotReplayable] and [ReasonDeadline], [WithPacing],
 // [WithThrottleCoalescing], [Engine.Derive], [Engine.Reconfigure], [Group], and
 // all of [Legacy] (R1.4).

@@ -15,6 +15,8 @@ import (
 type Observer struct {
 	// Retry is called when a retry was granted, before its delay.
 	Retry func(RetryEvent)
+	// Hedge is called when a hedge was granted, before it is sent.
+	Hedge func(HedgeEvent)
 	// Stop is called when a call has ended without success, but for one that a
 	// panic ended.
 	Stop func(StopEvent)
@@ -30,6 +32,13 @@ type RetryEvent struct {
 	Delay     time.Duration  // before the next attempt
 	Cost      int            // tokens taken
 	QuotaLeft int            // tokens left after that
+}
+
+// HedgeEvent is a granted hedge (see [Call.Hedge]).
+type HedgeEvent struct {
+	Attempt   int // its number, from 2
+	Cost      int // tokens taken
+	QuotaLeft int // tokens left after that
 }
 
 // StopEvent is the end of a call without success.

@@ -15,7 +15,8 @@ type Stats struct {
 
 	TransientRetries  uint64 // retries granted after a transient failure
 	ThrottlingRetries uint64 // retries granted after a throttling failure
-	UnsentRetries     uint64 // of those, never sent: their tokens were given back (R6.3)
+	Hedges            uint64 // attempts sent beside another (see Call.Hedge)
+	UnsentRetries     uint64 // of all these, never sent: their tokens were given back (R6.3)
 	Recoveries        uint64 // calls that succeeded on a retry
 
 	// Stops counts the calls that ended without success, by [Reason];
@@ -35,7 +36,7 @@ type counters struct {
 	// its lifetime. Writers add one; no word depends on another, so a reader
 	// that loads several sees each right and the set only nearly at one instant.
 	// Ordering: publishes nothing.
-	retries    [classCount]atomic.Uint64 // by classify.Class
+	retries    [classCount]atomic.Uint64 // by classify.Class; hedges at NonRetryable
 	stops      [reasonCount]atomic.Uint64
 	unsent     atomic.Uint64
 	recoveries atomic.Uint64
@@ -52,6 +53,7 @@ func (e *Engine) Stats() Stats {
 		QuotaCapacity:     int(capacity),
 		TransientRetries:  e.counts.retries[1].Load(),
 		ThrottlingRetries: e.counts.retries[2].Load(),
+		Hedges:            e.counts.retries[hedges].Load(),
 		UnsentRetries:     e.counts.unsent.Load(),
 		Recoveries:        e.counts.recoveries.Load(),
 		HookPanics:        e.counts.hookPanics.Load(),

@@ -6,55 +6,39 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 )
 
 // send makes attempt n, from 1. It returns either a response or an error.
 func (x *exchange) send(n int) (*http.Response, error) {
-	t, req := x.t, x.req
-	if t.attemptTimeout > 0 {
-		return x.sendWithin(n)
+	if n == 1 && x.kept == nil && !x.t.ownRequests {
+		return x.t.roundTrip(x.req)
 	}
-	if n > 1 || x.kept != nil || t.awsHeaders {
-		req = x.request(x.ctx, n)
-	}
-	return t.roundTrip(req)
+	return x.sendOwn(n)
 }
 
-// sendWithin is send under the attempt's own time-out. That covers the time
-// until the headers are there; the context it needs lives until the body has
-// been read or closed, because its end would cut the body.
-func (x *exchange) sendWithin(n int) (*http.Response, error) {
-	limit := x.t.attemptTimeout
-	ctx, cancel := context.WithCancelCause(x.ctx)
-	timer := time.AfterFunc(limit, func() { cancel(errAttemptTimeout) })
-	resp, err := x.t.roundTrip(x.request(ctx, n))
-	late := !timer.Stop()
-	switch {
-	case err == nil && !late:
-		release := func() { cancel(nil) }
-		if body := bodyOf(resp); body == http.NoBody {
-			release()
-		} else {
-			resp.Body = releasing(body, release)
-		}
-		if resp.Request != nil {
-			resp.Request = resp.Request.WithContext(x.ctx)
-		}
-		return resp, nil
-	case err == nil: // the context ended before the timer was stopped: the body is lost
-		_ = bodyOf(resp).Close()
-		err = &timeoutError{limit}
-	case late && (errors.Is(err, context.Canceled) || errors.Is(err, errAttemptTimeout)):
-		err = &timeoutError{limit}
+// sendOwn is send with a request of the attempt's own.
+func (x *exchange) sendOwn(n int) (*http.Response, error) {
+	if len(x.t.attemptTimeouts) > 0 {
+		a := x.attempt(n)
+		resp, err := a.send()
+		x.restore(resp)
+		return resp, err
 	}
-	cancel(nil)
-	return nil, err
+	resp, err := x.t.roundTrip(x.request(x.ctx, n))
+	if x.carries {
+		x.restore(resp)
+	}
+	return resp, err
 }
 
 // request returns the request of attempt n: the caller's, which stays as it is,
 // with what belongs to the attempt.
 func (x *exchange) request(ctx context.Context, n int) *http.Request {
+	if x.carries {
+		ctx = withMark(ctx, x.markOf(n))
+	}
 	req := x.req.WithContext(ctx)
 	switch {
 	case x.kept != nil:
@@ -63,10 +47,102 @@ func (x *exchange) request(ctx context.Context, n int) *http.Request {
 	case n > 1 && x.next != nil:
 		req.Body, x.next = x.next, nil
 	}
+	if x.hedges {
+		// Two attempts at once, one of which may outlive the call: a base that
+		// writes to what is not its own must not write to the other's.
+		req.URL = cloneURL(req.URL)
+	}
+	if x.hedges || x.carries || x.t.awsHeaders {
+		// A map of its own: an earlier attempt may still be writing the caller's.
+		if req.Header = req.Header.Clone(); req.Header == nil {
+			req.Header = make(http.Header, 3)
+		}
+	}
 	if x.t.awsHeaders {
-		x.addHeaders(req, n)
+		x.addAWSHeaders(req.Header, n)
+	}
+	if x.carries {
+		x.addMark(req.Header, n)
 	}
 	return req
+}
+
+func cloneURL(u *url.URL) *url.URL {
+	if u == nil {
+		return nil
+	}
+	own := *u
+	return &own
+}
+
+// restore makes the request of a response the caller's again where it was made
+// for an attempt: the attempt's context ends before the caller's, and what its
+// marks say is not true of a request that the caller makes of it.
+func (x *exchange) restore(resp *http.Response) {
+	if resp == nil || resp.Request == nil {
+		return
+	}
+	resp.Request = resp.Request.WithContext(x.ctx)
+	if x.carries {
+		x.dropMark(resp.Request)
+	}
+}
+
+// attempt is an attempt under a context of its own, which ends with the
+// attempt's time-out, or when another attempt was quicker. The time-out covers
+// the time until the headers are there; the context lives until the body has
+// been read or closed, because its end would cut the body.
+type attempt struct {
+	t      *Transport
+	req    *http.Request
+	cancel context.CancelCauseFunc
+	limit  time.Duration // 0: none
+}
+
+func (x *exchange) attempt(n int) attempt {
+	ctx, cancel := context.WithCancelCause(x.ctx)
+	return attempt{x.t, x.request(ctx, n), cancel, x.t.attemptTimeout(n)}
+}
+
+func (a *attempt) send() (*http.Response, error) {
+	cancel, late := a.cancel, func() bool { return false }
+	if a.limit > 0 {
+		timer := time.AfterFunc(a.limit, func() { cancel(errAttemptTimeout) })
+		late = func() bool { return !timer.Stop() }
+	}
+	lives := false
+	defer func() {
+		if !lives { // the base panicked, too
+			late()
+			cancel(nil)
+		}
+	}()
+	resp, err := a.t.roundTrip(a.req)
+	switch late := late(); {
+	case err == nil && !late:
+		release := func() { cancel(nil) }
+		if body := bodyOf(resp); body == http.NoBody {
+			release()
+		} else {
+			resp.Body = releasing(body, release)
+		}
+		lives = true
+		return resp, nil
+	case err == nil: // the context ended before the timer was stopped: the body is lost
+		_ = bodyOf(resp).Close()
+		return nil, &timeoutError{a.limit}
+	case late && (errors.Is(err, context.Canceled) || errors.Is(err, errAttemptTimeout)):
+		return nil, &timeoutError{a.limit}
+	}
+	return nil, err
+}
+
+// attemptTimeout returns the time-out of attempt n, from 1; 0 is none.
+func (t *Transport) attemptTimeout(n int) time.Duration {
+	if len(t.attemptTimeouts) == 0 {
+		return 0
+	}
+	return t.attemptTimeouts[min(n, len(t.attemptTimeouts))-1]
 }
 
 // roundTrip holds the base to what a RoundTripper promises.
@@ -107,35 +183,3 @@ func (e *timeoutError) Timeout() bool { return true }
 
 // Is makes it a context.DeadlineExceeded to errors.Is.
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
-
-// releasing returns body so that release is called when it has been read to its
-// end or closed. What can be written to stays so, for 101 Switching Protocols.
-func releasing(body io.ReadCloser, release func()) io.ReadCloser {
-	r := releasingBody{body, release}
-	if w, ok := body.(io.Writer); ok {
-		return struct {
-			releasingBody
-			io.Writer
-		}{r, w}
-	}
-	return r
-}
-
-type releasingBody struct {
-	body    io.ReadCloser
-	release func()
-}
-
-func (r releasingBody) Read(p []byte) (int, error) {
-	n, err := r.body.Read(p)
-	if err != nil {
-		r.release()
-	}
-	return n, err
-}
-
-func (r releasingBody) Close() error {
-	err := r.body.Close()
-	r.release()
-	return err
-}

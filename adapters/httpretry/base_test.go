@@ -172,12 +172,14 @@ type events struct {
 	retries []engine.RetryEvent
 	stops   []engine.StopEvent
 	success []engine.SuccessEvent
+	hedges  []engine.HedgeEvent
 }
 
 func (ev *events) observer() engine.Option {
 	return engine.WithObserver(engine.Observer{
 		Retry:   func(e engine.RetryEvent) { ev.mu.Lock(); ev.retries = append(ev.retries, e); ev.mu.Unlock() },
 		Stop:    func(e engine.StopEvent) { ev.mu.Lock(); ev.stops = append(ev.stops, e); ev.mu.Unlock() },
+		Hedge:   func(e engine.HedgeEvent) { ev.mu.Lock(); ev.hedges = append(ev.hedges, e); ev.mu.Unlock() },
 		Success: func(e engine.SuccessEvent) { ev.mu.Lock(); ev.success = append(ev.success, e); ev.mu.Unlock() },
 	})
 }

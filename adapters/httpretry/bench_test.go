@@ -3,6 +3,7 @@ package httpretry_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
 	"github.com/reprise-go/reprise/engine"
@@ -16,6 +17,10 @@ func BenchmarkRoundTrip(b *testing.B) {
 	fail := roundTripper(func(req *http.Request) (*http.Response, error) { r := *busy; return &r, nil })
 	var bare http.RoundTripper = succeed
 	e := newEngine(b, engine.WithClock(noSleep{}))
+	group, err := engine.NewGroup[string](e, 10)
+	if err != nil {
+		b.Fatal(err)
+	}
 	for _, bench := range []struct {
 		name string
 		rt   http.RoundTripper
@@ -23,6 +28,10 @@ func BenchmarkRoundTrip(b *testing.B) {
 		{"path=success/impl=bare", bare},
 		{"path=success/impl=httpretry", newTransport(b, e, httpretry.WithBase(succeed))},
 		{"path=success/impl=httpretry/headers=aws", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithAWSHeaders())},
+		{"path=success/impl=httpretry/engine=host", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithEngineByHost(group))},
+		{"path=success/impl=httpretry/headers=mark", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithRetryMark())},
+		{"path=success/impl=httpretry/timeout=attempt", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithAttemptTimeout(time.Minute))},
+		{"path=success/impl=httpretry/hedge=on", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithHedge(time.Minute))},
 		{"path=refused/impl=httpretry", newTransport(b, newEngine(b, engine.WithTokens(0)), httpretry.WithBase(fail))},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

@@ -4,10 +4,12 @@
 //	e, err := engine.New()
 //	client := httpretry.Client(e)
 //
-// One engine serves one client (R6.2); transports that share an engine share
+// One engine serves one upstream (R6.2); transports that share an engine share
 // its quota. Each attempt is classified, paid for and delayed by [engine.Call],
 // so the same failure has the same class, cost, delay and reason here as in
-// [engine.Do].
+// [engine.Do]. A gateway has many upstreams, each of which must pay for itself:
+// [WithEngineByHost] gives each an engine of its own, [WithEngineFor] chooses by
+// whatever else a request shows.
 //
 // # What comes back
 //
@@ -23,8 +25,14 @@
 // [*ResponseError] in its place.
 //
 // A status below 400 is a success, unless the classifier's overrides say
-// otherwise; redirects are for the http.Client above to follow, 101 Switching
-// Protocols comes back as it is, and CONNECT is passed on without a look.
+// otherwise; redirects are for the http.Client above to follow. 101 Switching
+// Protocols comes back as it is, its connection to read from, write to and end on
+// either side, and CONNECT is passed on without a look: neither is retried,
+// whatever anybody says. Informational answers before the last, 103 Early Hints
+// among them, go to the hooks of the caller's httptrace.ClientTrace as they come,
+// those of attempts that then fail too. A body that waits for 100 Continue is read
+// by the attempt that is told to go on, and by no other. Trailers and bodies
+// without a length are sent again, and come back, as they are.
 //
 // # What is sent twice
 //
@@ -44,7 +52,32 @@
 // for GET, HEAD, OPTIONS, TRACE and requests with an idempotency key, nothing of
 // an answer came. That mends its own guess that the connection was alive and is
 // no attempt: it is not counted and costs no tokens. A fresh connection is never
-// tried twice, so an attempt is sent at most once to a server that is down.
+// tried twice, so an attempt is sent at most once to a server that is down. Over
+// HTTP/2 it also sends again, up to seven times and with growing pauses, what the
+// server says that it has not processed (GOAWAY, REFUSED_STREAM), and takes a
+// stream reset with PROTOCOL_ERROR for such a word too, which is the one way in
+// which a request that is not idempotent may arrive twice. Only [WithAttemptTimeout]
+// bounds that.
+//
+// # Hedges
+//
+// With [WithHedge], an attempt that has brought no headers for a while is joined by
+// another, and the first that settles the call wins. A hedge is a retry that did
+// not wait for the failure: it is an attempt, is paid for like one, and only what
+// may be sent twice is hedged. The winner's context lives until its body has been
+// read or closed; the loser's ends at once, its body is closed by whoever gets it,
+// and RoundTrip waits for neither. Of two that fail, the answer that came last is
+// the call's.
+//
+// # Layers that retry
+//
+// Retries under retries multiply. A Transport directly under a Transport is an
+// error; one that is found elsewhere, in the same process or another, is told by a
+// mark, in the context ([RetryMark]) or in a header ([RetryMarkHeader]): what is
+// marked is sent once. [WithRetryMark] sets and honours both, and
+// [RetryMarkHandler] takes the mark of an incoming request into its context. The
+// uppermost layer that says so retries, since it alone sees every failure; what it
+// would not send again, because it is not idempotent, it does not mark.
 //
 // # What is read of a failed response
 //
@@ -66,8 +99,9 @@
 // The request's context bounds the call, delays included: a delay that would not
 // end before its deadline is not begun, and the last response comes back at once
 // (R3.6). http.Client's Timeout is such a deadline. [WithAttemptTimeout] bounds
-// each attempt up to the headers of its response. Nothing bounds the reading of
-// the response that is returned, but the context.
+// each attempt up to the headers of its response, all alike or the first ones more
+// tightly. Nothing bounds the reading of the response that is returned, but the
+// context.
 //
 // # Not promised
 //

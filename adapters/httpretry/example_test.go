@@ -176,3 +176,176 @@ func ExampleLongPoll() {
 	// waits 25ms
 	// 503 Service Unavailable
 }
+
+// A gateway of many upstreams: each has its own quota, so that one that is down
+// takes nobody else's retries.
+func ExampleWithEngineByHost() {
+	down, up := busyServer(100), busyServer(1)
+	defer down.Close()
+	defer up.Close()
+
+	e, err := engine.New(engine.WithQuota(engine.Quota{Capacity: 28})) // two retries
+	if err != nil {
+		panic(err)
+	}
+	group, err := engine.NewGroup[string](e, 10_000)
+	if err != nil {
+		panic(err)
+	}
+	client := httpretry.Client(e, httpretry.WithEngineByHost(group))
+	for _, url := range []string{down.URL, down.URL, up.URL} {
+		resp, err := client.Get(url)
+		if err != nil {
+			panic(err)
+		}
+		result, _ := httpretry.ResultOf(resp)
+		fmt.Println(resp.StatusCode, result.Attempts, result.Reason)
+		resp.Body.Close()
+	}
+	fmt.Println(group.Len(), "engines")
+	// Output:
+	// 503 3 max_attempts
+	// 503 1 quota
+	// 200 2 non_retryable
+	// 2 engines
+}
+
+// An engine by tenant, and New's own for whoever is none.
+func ExampleWithEngineFor() {
+	server := busyServer(100)
+	defer server.Close()
+
+	own, err := engine.New(engine.WithMaxAttempts(1))
+	if err != nil {
+		panic(err)
+	}
+	template, err := engine.New(engine.WithMaxAttempts(2))
+	if err != nil {
+		panic(err)
+	}
+	tenants, err := engine.NewGroup[string](template, 1000)
+	if err != nil {
+		panic(err)
+	}
+	client := httpretry.Client(own, httpretry.WithEngineFor(func(req *http.Request) *engine.Engine {
+		if tenant := req.Header.Get("Tenant"); tenant != "" {
+			return tenants.For(tenant)
+		}
+		return nil
+	}))
+	for _, tenant := range []string{"a", ""} {
+		req, err := http.NewRequest(http.MethodGet, server.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		req.Header.Set("Tenant", tenant)
+		resp, err := client.Do(req)
+		if err != nil {
+			panic(err)
+		}
+		result, _ := httpretry.ResultOf(resp)
+		fmt.Println(result.Attempts)
+		resp.Body.Close()
+	}
+	// Output:
+	// 2
+	// 1
+}
+
+// A server that calls on: what its client retries, it does not.
+func ExampleRetryMarkHandler() {
+	sent := 0
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer down.Close()
+
+	e, err := engine.New()
+	if err != nil {
+		panic(err)
+	}
+	client := httpretry.Client(e, httpretry.WithRetryMark())
+
+	middle := httptest.NewServer(httpretry.RetryMarkHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		req, err := http.NewRequestWithContext(r.Context(), http.MethodGet, down.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			panic(err)
+		}
+		resp.Body.Close()
+		w.WriteHeader(resp.StatusCode)
+	})))
+	defer middle.Close()
+
+	resp, err := client.Get(middle.URL)
+	if err != nil {
+		panic(err)
+	}
+	resp.Body.Close()
+	fmt.Println(resp.StatusCode, "after", sent, "requests, not 9")
+	// Output: 503 after 3 requests, not 9
+}
+
+// A program that retries by itself tells the client that it does.
+func ExampleRetryMark() {
+	server := busyServer(2)
+	defer server.Close()
+
+	e, err := engine.New()
+	if err != nil {
+		panic(err)
+	}
+	client := httpretry.Client(e)
+	for attempt := 1; ; attempt++ {
+		ctx := httpretry.RetryMark(context.Background(), attempt)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			panic(err)
+		}
+		resp.Body.Close()
+		fmt.Println("attempt", attempt, "got", resp.StatusCode)
+		if resp.StatusCode < 500 {
+			break
+		}
+	}
+	// Output:
+	// attempt 1 got 503
+	// attempt 2 got 503
+	// attempt 3 got 200
+}
+
+// The first request hangs; the hedge does not wait for it.
+func ExampleWithHedge() {
+	hang := make(chan struct{}, 1)
+	hang <- struct{}{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+			<-r.Context().Done()
+		default:
+			fmt.Fprint(w, "hello")
+		}
+	}))
+	defer server.Close()
+
+	e, err := engine.New()
+	if err != nil {
+		panic(err)
+	}
+	resp, err := httpretry.Client(e, httpretry.WithHedge(20*time.Millisecond)).Get(server.URL)
+	if err != nil {
+		panic(err)
+	}
+	defer resp.Body.Close()
+	result, _ := httpretry.ResultOf(resp)
+	fmt.Printf("%s, %d attempts, %d a hedge\n", resp.Status, result.Attempts, result.Hedges)
+	// Output: 200 OK, 2 attempts, 1 a hedge
+}

@@ -13,19 +13,41 @@ import (
 // exchange is one call: the caller's request and what its attempts share. It
 // lives on RoundTrip's stack.
 type exchange struct {
-	t    *Transport
-	req  *http.Request   // the caller's, never written to
-	ctx  context.Context // of req
-	kept *keptBody       // the body, where it has no GetBody; else nil
-	next io.ReadCloser   // the next attempt's body, where it has one
-	id   string          // amz-sdk-invocation-id, once there is one
+	t        *Transport
+	engine   *engine.Engine  // of this call
+	req      *http.Request   // the caller's, never written to
+	ctx      context.Context // of req
+	kept     *keptBody       // the body, where it has no GetBody; else nil
+	next     io.ReadCloser   // the next attempt's body, where it has one
+	id       string          // amz-sdk-invocation-id, once there is one
+	above    int32           // the attempt of a layer above that retries; 0: there is none
+	hedged   int32           // attempts that were hedges
+	carries  bool            // attempts carry a mark
+	hedges   bool            // attempts may run side by side
+	longPoll bool
 }
 
-// open looks at the body before the first attempt.
+// open looks at the request before the first attempt.
 func (x *exchange) open() {
 	if hasBody(x.req) && x.req.GetBody == nil {
 		x.kept = keep(x.req, x.t.bodyLimit)
 	}
+	x.longPoll = longPollTarget(x.req)
+	if m := marksOf(x.ctx); m != nil {
+		x.longPoll = x.longPoll || m.longPoll
+		x.above = m.retried
+	}
+	if x.t.retryMark || x.t.hedgeDelay > 0 {
+		x.openOptions()
+	}
+}
+
+// openOptions is open for what options have asked for.
+func (x *exchange) openOptions() {
+	if x.t.retryMark {
+		x.openMark()
+	}
+	x.hedges = x.t.hedgeDelay > 0 && x.mayHedge()
 }
 
 // close ends the call as far as its body is concerned. failed says that no
@@ -56,17 +78,22 @@ func (x *exchange) admit(c *engine.Call) error {
 }
 
 // failed decides what follows a failed attempt, waits for it, and says whether
-// to send again. If not, resp and err are RoundTrip's.
-func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again bool, _ *http.Response, _ error) {
+// to send again. judged is what the attempt means, or nil if nobody has looked
+// yet. If it is not to be sent again, resp and err are RoundTrip's.
+func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged *failure) (again bool, _ *http.Response, _ error) {
 	ctx, stop := x.waiting()
 	defer stop()
 
-	f := x.t.examine(ctx, resp, err)
+	var f failure
+	if judged != nil {
+		f = *judged
+	} else {
+		f = x.t.examine(ctx, x.engine, resp, err)
+	}
 	resp = f.resp
-	o := engine.OutcomeOf(f.verdict)
-	o.Cancelled = o.Cancelled || f.cut
-	if f.retryAfter > 0 {
-		o.RetryAfter = f.retryAfter
+	o := f.outcome()
+	if resp == nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		o.Cancelled = true // net/http returns the cause, which may be of any type
 	}
 	d, why := x.decide(ctx, c, o, f.verdict.NeverSent)
 	retrying := d.Reason == engine.ReasonRetry
@@ -82,7 +109,7 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again
 	if d.Reason != engine.ReasonNotReplayable {
 		why = nil
 	}
-	result := Result{Attempts: c.Attempts(), Reason: d.Reason, Class: o.Class, Code: f.code, NotReplayable: why}
+	result := Result{Attempts: c.Attempts(), Hedges: int(x.hedged), Reason: d.Reason, Class: o.Class, Code: f.code, NotReplayable: why}
 	switch {
 	case resp == nil:
 		if why != nil {
@@ -105,11 +132,13 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error) (again
 // decide asks the engine, having found out whether the request can be sent
 // again. why says why not, if that is what ended the call.
 func (x *exchange) decide(ctx context.Context, c *engine.Call, o engine.Outcome, neverSent bool) (d engine.Decision, why error) {
-	if o.Class == classify.NonRetryable || c.Attempts() >= x.t.engine.MaxAttempts() || ctx.Err() != nil {
+	if o.Class == classify.NonRetryable || c.Attempts() >= x.engine.MaxAttempts() || ctx.Err() != nil {
 		o.NotReplayable = true // it was not tried, so it must not be relied on
 		return c.FailIn(ctx, o), errNotTried
 	}
-	if !x.t.anyMethod && !neverSent && !idempotent(x.req) {
+	if x.above > 0 {
+		why = &retriedAboveError{x.above}
+	} else if !neverSent && !x.repeatable() {
 		why = &methodError{x.req.Method}
 	} else if x.kept != nil {
 		return x.kept.decide(ctx, c, o)

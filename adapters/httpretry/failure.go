@@ -21,15 +21,16 @@ type failure struct {
 
 // succeeded reports whether a response is a success: its status is below 400
 // and the classifier has no other word for it. Redirects are the client's to
-// follow, and 101 is where HTTP ends.
-func (t *Transport) succeeded(resp *http.Response) bool {
-	return resp.StatusCode < 400 && t.engine.Classifier().Response(resp.StatusCode, "") == classify.NonRetryable
+// follow, and 101 is where HTTP ends, whatever the classifier says.
+func succeeded(e *engine.Engine, resp *http.Response) bool {
+	return resp.StatusCode < 400 &&
+		(e.Classifier().Response(resp.StatusCode, "") == classify.NonRetryable || resp.StatusCode == http.StatusSwitchingProtocols)
 }
 
 // examine finds out what a failed attempt means. It may read the beginning of
 // resp's body, which then stands before the rest in the failure's response.
-func (t *Transport) examine(ctx context.Context, resp *http.Response, err error) failure {
-	c := t.engine.Classifier()
+func (t *Transport) examine(ctx context.Context, e *engine.Engine, resp *http.Response, err error) failure {
+	c := e.Classifier()
 	if resp == nil {
 		return failure{verdict: c.ExplainError(err)}
 	}
@@ -45,6 +46,16 @@ func (t *Transport) examine(ctx context.Context, resp *http.Response, err error)
 		retryAfter: t.retryAfter(resp),
 		cut:        cut,
 	}
+}
+
+// outcome is what a call needs to know of the failure.
+func (f *failure) outcome() engine.Outcome {
+	o := engine.OutcomeOf(f.verdict)
+	o.Cancelled = o.Cancelled || f.cut
+	if f.retryAfter > 0 {
+		o.RetryAfter = f.retryAfter
+	}
+	return o
 }
 
 // retryAfter returns the delay that a response asks for (R5).

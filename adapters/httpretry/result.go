@@ -14,6 +14,8 @@ import (
 type Result struct {
 	// Attempts is the number of attempts made, from 1.
 	Attempts int
+	// Hedges is how many of them were sent beside another ([WithHedge]).
+	Hedges int
 	// Succeeded says that the call ended in a success; what follows is then
 	// zero.
 	Succeeded bool

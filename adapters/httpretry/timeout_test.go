@@ -54,6 +54,20 @@ func TestAttemptTimeout(t *testing.T) {
 	}
 }
 
+// Time-outs that differ by attempt: short first, generous last; the last one holds
+// for all further attempts.
+func TestAttemptTimeoutByAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := blackHole(context.Context.Err)
+		start := time.Now()
+		_, err := newTransport(t, newEngine(t, engine.WithMaxAttempts(4)), httpretry.WithBase(b), httpretry.WithAttemptTimeout(100*ms, time.Second)).
+			RoundTrip(get(t, t.Context()))
+		require.ErrorIs(t, err, engine.ErrMaxAttempts)
+		assert.ErrorContains(t, err, "no response within 1s")
+		assert.Equal(t, (100+50)*ms+(1000+100)*ms+(1000+200)*ms+1000*ms-3*near, time.Since(start))
+	})
+}
+
 // The fresh time-out is the setting or what the caller has left, if that is
 // less; and the caller's end is no time-out of the attempt's (R3.6).
 func TestAttemptTimeoutAndDeadline(t *testing.T) {

@@ -36,6 +36,7 @@ func New(e *engine.Engine, opts ...Option) (*Transport, error) {
 			return nil, err
 		}
 	}
+	t.ownRequests = t.awsHeaders || t.retryMark || len(t.attemptTimeouts) > 0
 	return t, nil
 }
 
@@ -79,11 +80,15 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodConnect {
 		return t.base.RoundTrip(req) // a tunnel, not an answer
 	}
-	x := exchange{t: t, req: req, ctx: req.Context()}
+	var x exchange // field by field, which saves building it twice
+	x.t, x.req, x.ctx, x.engine = t, req, req.Context(), t.engine
+	if t.engineFor != nil {
+		x.engine = t.engineOf(req)
+	}
 	x.open()
-	c := t.engine.Begin()
-	if longPoll(req) {
-		c = t.engine.BeginLongPoll()
+	c := x.engine.Begin()
+	if x.longPoll {
+		c = x.engine.BeginLongPoll()
 	}
 	if c.Admit() != 0 { // adaptive mode makes it wait
 		if err := x.admit(&c); err != nil {
@@ -91,16 +96,25 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	for {
-		resp, err := x.send(c.Attempts())
-		if err == nil && t.succeeded(resp) {
+		var resp *http.Response
+		var judged *failure // the failure, where that was looked at
+		var err error
+		if x.hedges && c.Attempts() < x.engine.MaxAttempts() {
+			resp, judged, err = x.race(&c)
+		} else {
+			resp, err = x.send(c.Attempts())
+		}
+		if err == nil && judged == nil && succeeded(x.engine, resp) {
 			c.Succeed()
-			x.close(false)
+			if x.kept != nil || x.next != nil {
+				x.close(false)
+			}
 			if c.Attempts() > 1 {
-				attach(resp, req, Result{Attempts: c.Attempts(), Succeeded: true})
+				attach(resp, req, Result{Attempts: c.Attempts(), Hedges: int(x.hedged), Succeeded: true})
 			}
 			return resp, nil
 		}
-		if again, resp, err := x.failed(&c, resp, err); !again {
+		if again, resp, err := x.failed(&c, resp, err, judged); !again {
 			return resp, err
 		}
 	}

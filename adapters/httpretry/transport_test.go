@@ -32,6 +32,12 @@ func TestNewRefuses(t *testing.T) {
 		"retries multiply":      func() (*httpretry.Transport, error) { return httpretry.New(e, httpretry.WithBase(newTransport(t, e))) },
 		"WithBodyLimit(-1)":     func() (*httpretry.Transport, error) { return httpretry.New(e, httpretry.WithBodyLimit(-1)) },
 		"WithAttemptTimeout(0s": func() (*httpretry.Transport, error) { return httpretry.New(e, httpretry.WithAttemptTimeout(0)) },
+		"WithAttemptTimeout(1s, -1ns)": func() (*httpretry.Transport, error) {
+			return httpretry.New(e, httpretry.WithAttemptTimeout(time.Second, -1))
+		},
+		"WithHedge(0s)":         func() (*httpretry.Transport, error) { return httpretry.New(e, httpretry.WithHedge(0)) },
+		"WithEngineFor(nil)":    func() (*httpretry.Transport, error) { return httpretry.New(e, httpretry.WithEngineFor(nil)) },
+		"WithEngineByHost(nil)": func() (*httpretry.Transport, error) { return httpretry.New(e, httpretry.WithEngineByHost(nil)) },
 	} {
 		transport, err := build()
 		assert.Nil(t, transport, want)
