@@ -32,7 +32,9 @@ type proxyCommand struct {
 	MaxAttempts        *int             `group:"Engine" placeholder:"N" help:"Most attempts of a request, the first included. Default: 3, DynamoDB 4, legacy 5."`
 	Service            *string          `group:"Engine" placeholder:"ID" help:"AWS service whose defaults count, such as dynamodb."`
 	Timeout            *time.Duration   `group:"Engine" placeholder:"TIME" help:"Time until the headers of the answer, retries included; 0s is no limit. Default: 1m."`
-	AttemptTimeout     *time.Duration   `group:"Engine" placeholder:"TIME" help:"Time until the headers of one attempt's answer; 0s is no limit. Default: 0s."`
+	AttemptTimeout     []time.Duration  `group:"Engine" sep:"," placeholder:"TIME" help:"Time until the headers of one attempt's answer; of several the first attempt has the first, and the last is for all further ones. 0s is no limit. Default: 0s."`
+	Hedge              *time.Duration   `group:"Engine" placeholder:"DELAY" help:"Send one more attempt beside one that has no answer after so long, if the request may be sent twice and the quota pays. Default: 0s, none."`
+	RetryMark          bool             `group:"Engine" help:"Mark requests that are retried here (header Retry-Attempt), and send marked ones once: whoever marked them retries."`
 	BodyLimit          *proxyconf.Bytes `group:"Engine" placeholder:"BYTES" help:"How much of a request's body is kept for a retry; a longer one is sent once. Default: 64KiB."`
 	AnyMethod          bool             `group:"Engine" help:"Every request may be sent twice, not only idempotent methods and requests with Idempotency-Key."`
 	StandardRetryAfter bool             `group:"Engine" help:"Let Retry-After lengthen the backoff, by 5s at the most, where there is no x-amz-retry-after."`
@@ -75,7 +77,7 @@ A file has several upstreams, told apart by host and path:
     - name: rest
       urls: http://127.0.0.1:9003
 
-Keys besides: service, max_attempts, attempt_timeout, body_limit, any_method, standard_retry_after, pass_host, coalesce. They mean what the flags do.
+Keys besides: service, max_attempts, attempt_timeout, body_limit, any_method, retry_mark, hedge, standard_retry_after, pass_host, coalesce. They mean what the flags do.
 
 Signals: SIGHUP reads --config again, without dropping a request or a token; a file that is wrong is logged, and what was served goes on. Without --config it ends the proxy like SIGTERM and SIGINT: no new connections, requests under way get --grace to end, what is left is cut off. A second of these ends it at once.
 
@@ -293,6 +295,10 @@ func (c *proxyCommand) settings() (s proxyconf.Settings, given string, err error
 		}
 		s.MaxAttempts = *c.MaxAttempts
 	}
+	if set("attempt-timeout", len(c.AttemptTimeout) > 0) && (len(c.AttemptTimeout) > 1 || c.AttemptTimeout[0] != 0) {
+		s.AttemptTimeout = c.AttemptTimeout
+	}
+	s.RetryMark = set("retry-mark", c.RetryMark)
 	if set("body-limit", c.BodyLimit != nil) {
 		s.BodyLimit = int(*c.BodyLimit)
 	}
@@ -312,7 +318,7 @@ func (c *proxyCommand) settings() (s proxyconf.Settings, given string, err error
 		flag     string
 		from, to *time.Duration
 	}{
-		{"timeout", c.Timeout, &s.Timeout}, {"attempt-timeout", c.AttemptTimeout, &s.AttemptTimeout}, {"coalesce", c.Coalesce, &s.Coalesce},
+		{"timeout", c.Timeout, &s.Timeout}, {"hedge", c.Hedge, &s.Hedge}, {"coalesce", c.Coalesce, &s.Coalesce},
 		{"backoff-transient", c.BackoffTransient, &s.Backoff.Transient}, {"backoff-throttling", c.BackoffThrottling, &s.Backoff.Throttling},
 		{"backoff-max", c.BackoffMax, &s.Backoff.Max},
 	} {

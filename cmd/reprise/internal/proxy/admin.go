@@ -65,6 +65,7 @@ type retryCounts struct {
 	Transient  uint64 `json:"transient"`
 	Throttling uint64 `json:"throttling"`
 	Unsent     uint64 `json:"unsent"`
+	Hedges     uint64 `json:"hedges"`
 }
 
 type limiterState struct {
@@ -90,7 +91,7 @@ func (s *Server) engines() engines {
 		stats, quota := u.engine.Stats(), u.engine.Quota()
 		one := engineOfOneUp{
 			Name: u.Name, Mode: stats.Mode.String(), MaxAttempts: u.engine.MaxAttempts(),
-			Retries:    retryCounts{stats.TransientRetries, stats.ThrottlingRetries, stats.UnsentRetries},
+			Retries:    retryCounts{stats.TransientRetries, stats.ThrottlingRetries, stats.UnsentRetries, stats.Hedges},
 			Recoveries: stats.Recoveries,
 			Stops:      make(map[string]uint64),
 			InFlight:   u.counts.inFlight.Load(),

@@ -354,7 +354,9 @@ func TestTimeouts(t *testing.T) {
 	assert.Equal(t, "late", string(got))
 	require.NoError(t, resp.Body.Close())
 
-	p = start(t, one(t, up), settings(func(s *proxyconf.Settings) { s.AttemptTimeout = 30 * time.Millisecond }))
+	p = start(t, one(t, up), settings(func(s *proxyconf.Settings) {
+		s.AttemptTimeout = []time.Duration{30 * time.Millisecond, 40 * time.Millisecond}
+	}))
 	resp, _ = do(t, "GET", p.url+"/attempts", "")
 	assert.Equal(t, 504, resp.StatusCode)
 	said = p.log.request(t, "/attempts")
@@ -379,7 +381,7 @@ func TestReplicas(t *testing.T) {
 	require.NoError(t, err)
 	defer silent.Close()
 	for _, down := range []string{unused(t), "https://" + silent.Addr().String()} { // refused; no handshake
-		p = start(t, one(t, down, working), settings(func(s *proxyconf.Settings) { s.AttemptTimeout = 200 * time.Millisecond }))
+		p = start(t, one(t, down, working), settings(func(s *proxyconf.Settings) { s.AttemptTimeout = []time.Duration{200 * time.Millisecond} }))
 		began := time.Now()
 		for range 20 {
 			resp, _ := do(t, "PUT", p.url, "order")
@@ -391,6 +393,41 @@ func TestReplicas(t *testing.T) {
 		assert.Equal(t, s.URLs[0].Attempts, s.URLs[0].Failed)
 		assert.Equal(t, 20, s.URLs[1].Attempts)
 	}
+}
+
+// A hedge goes to another URL, beside the attempt that has no answer yet, and is
+// paid for; the slow attempt is cancelled.
+func TestHedge(t *testing.T) {
+	cancelled := make(chan struct{}, 1)
+	slow := upstream(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done(); cancelled <- struct{}{} })
+	quick := upstream(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "quick") })
+	p := start(t, one(t, slow, quick), settings(func(s *proxyconf.Settings) { s.Hedge = 20 * time.Millisecond }))
+	resp, text := do(t, "GET", p.url, "")
+	assert.Equal(t, 200, resp.StatusCode)
+	assert.Equal(t, "quick", text)
+	wait(t, "the end of the slow attempt", cancelled)
+	s := p.state(t)
+	assert.Equal(t, 1, s.Retries.Hedges)
+	assert.Equal(t, 500, s.Quota.Level, "it won, so it gave back what it took")
+	_, text = do(t, "GET", p.admin+"/-/metrics", "")
+	assert.Contains(t, text, `reprise_hedges_total{upstream="default"} 1`)
+}
+
+// What a layer above retries is sent once; what is retried here is marked.
+func TestRetryMark(t *testing.T) {
+	var marks []string
+	up := upstream(t, func(w http.ResponseWriter, r *http.Request) {
+		marks = append(marks, r.Header.Get("Retry-Attempt"))
+		w.WriteHeader(503)
+	})
+	p := start(t, one(t, up), settings(func(s *proxyconf.Settings) { s.RetryMark = true }))
+	do(t, "GET", p.url, "")
+	assert.Equal(t, []string{"1", "2", "3"}, marks)
+	marks = nil
+	resp, _ := do(t, "GET", p.url, "", "Retry-Attempt: 2")
+	assert.Equal(t, 503, resp.StatusCode)
+	assert.Equal(t, []string{"2"}, marks)
+	assert.Equal(t, 1, p.state(t).Stops["not_replayable"])
 }
 
 func TestRoutes(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // configuration.
 type metrics struct {
 	server                                                       *Server
-	tokens, capacity, retries, unsent, recoveries, stops         *prometheus.Desc
+	tokens, capacity, retries, unsent, hedges, recoveries, stops *prometheus.Desc
 	limiterOn, limiterFill, limiterMeasured, limiterWaiting      *prometheus.Desc
 	responses, own, inFlight, latency, attempts, failed, passed  *prometheus.Desc
 	connections, refused, unrouted, reloads, upstreams, shutting *prometheus.Desc
@@ -32,6 +32,7 @@ func newMetrics(s *Server) *prometheus.Registry {
 		capacity:        desc("quota_capacity_tokens", "Tokens that the retry quota holds at the most; 0 in legacy mode, which has none.", "upstream"),
 		retries:         desc("retries_total", "Retries granted, by the class of the failure.", "upstream", "class"),
 		unsent:          desc("unsent_retries_total", "Retries granted and never sent; their tokens were given back.", "upstream"),
+		hedges:          desc("hedges_total", "Attempts sent beside another, paid for like retries and not counted among them.", "upstream"),
 		recoveries:      desc("recoveries_total", "Calls that succeeded on a retry.", "upstream"),
 		stops:           desc("stops_total", "Calls that ended without success, by the reason for which there was no further attempt.", "upstream", "reason"),
 		limiterOn:       desc("limiter_enabled", "1 once something was throttled in adaptive mode.", "upstream"),
@@ -61,7 +62,7 @@ func newMetrics(s *Server) *prometheus.Registry {
 // Describe names all that Collect sends.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		m.tokens, m.capacity, m.retries, m.unsent, m.recoveries, m.stops, m.limiterOn, m.limiterFill, m.limiterMeasured,
+		m.tokens, m.capacity, m.retries, m.unsent, m.hedges, m.recoveries, m.stops, m.limiterOn, m.limiterFill, m.limiterMeasured,
 		m.limiterWaiting, m.responses, m.own, m.inFlight, m.latency, m.attempts, m.failed, m.passed, m.connections, m.refused,
 		m.unrouted, m.reloads, m.upstreams, m.shutting, m.build,
 	} {
@@ -90,6 +91,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 		counter(m.retries, stats.TransientRetries, u.Name, "transient")
 		counter(m.retries, stats.ThrottlingRetries, u.Name, "throttling")
 		counter(m.unsent, stats.UnsentRetries, u.Name)
+		counter(m.hedges, stats.Hedges, u.Name)
 		counter(m.recoveries, stats.Recoveries, u.Name)
 		for reason, n := range stats.Stops {
 			if reason := engine.Reason(reason); reason != engine.ReasonRetry {

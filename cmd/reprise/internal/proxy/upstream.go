@@ -43,8 +43,14 @@ func (s *Server) newUpstream(c proxyconf.Upstream, old *upstream) (u *upstream, 
 		return nil, nil, err
 	}
 	door := []httpretry.Option{httpretry.WithBase(u.replicas), httpretry.WithBodyLimit(c.BodyLimit)}
-	if c.AttemptTimeout > 0 {
-		door = append(door, httpretry.WithAttemptTimeout(c.AttemptTimeout))
+	if t := c.AttemptTimeout; len(t) > 0 {
+		door = append(door, httpretry.WithAttemptTimeout(t[0], t[1:]...))
+	}
+	if c.RetryMark {
+		door = append(door, httpretry.WithRetryMark())
+	}
+	if c.Hedge > 0 {
+		door = append(door, httpretry.WithHedge(c.Hedge))
 	}
 	if c.AnyMethod {
 		door = append(door, httpretry.WithAnyMethod())

@@ -24,7 +24,7 @@ type state struct {
 		Level    int `json:"level_tokens"`
 		Capacity int `json:"capacity_tokens"`
 	}
-	Retries struct{ Transient, Throttling, Unsent int }
+	Retries struct{ Transient, Throttling, Unsent, Hedges int }
 	Stops   map[string]int
 	URLs    []struct {
 		URL        string

@@ -43,7 +43,7 @@ func (s Settings) Check() (Fault, bool) {
 		value time.Duration
 		zero  string
 	}{
-		{"attempt_timeout", s.AttemptTimeout, "no limit"}, {"timeout", s.Timeout, "no limit"}, {"coalesce", s.Coalesce, "none"},
+		{"hedge", s.Hedge, "none"}, {"timeout", s.Timeout, "no limit"}, {"coalesce", s.Coalesce, "none"},
 		{"backoff.transient", s.Backoff.Transient, "the default"}, {"backoff.throttling", s.Backoff.Throttling, "the default"},
 		{"backoff.max", s.Backoff.Max, "the default"},
 	} {
@@ -51,8 +51,13 @@ func (s Settings) Check() (Fault, bool) {
 			return fault(d.key, "is %v: want a duration above zero, or 0s for %s", d.value, d.zero)
 		}
 	}
-	if s.Timeout > 0 && s.AttemptTimeout > s.Timeout {
-		return fault("attempt_timeout", "is %v: want no more than the timeout of the whole call, %v", s.AttemptTimeout, s.Timeout)
+	for _, d := range s.AttemptTimeout {
+		switch {
+		case d <= 0:
+			return fault("attempt_timeout", "is %v: want a duration above zero, or 0s alone for no limit", d)
+		case s.Timeout > 0 && d > s.Timeout:
+			return fault("attempt_timeout", "is %v: want no more than the timeout of the whole call, %v", d, s.Timeout)
+		}
 	}
 	if s.BodyLimit < 0 || s.BodyLimit > MaxBodyLimit {
 		return fault("body_limit", "is %d bytes: want 0 (keep nothing) to %d MiB", s.BodyLimit, MaxBodyLimit>>20)

@@ -35,15 +35,17 @@ type Upstream struct {
 // Settings are how calls to an upstream are made.
 type Settings struct {
 	Mode               engine.Mode
-	Service            string        // AWS service id whose defaults count, or ""
-	MaxAttempts        int           // 0: the mode's or the service's default
-	AttemptTimeout     time.Duration // of one attempt, until its headers; 0: none
-	Timeout            time.Duration // of a call, until the headers of its answer; 0: none
-	BodyLimit          int           // bytes of a request's body that are kept for a retry
-	AnyMethod          bool          // every request may be sent twice
-	StandardRetryAfter bool          // Retry-After counts, not only x-amz-retry-after
-	PassHost           bool          // the upstream sees the client's Host header
-	Coalesce           time.Duration // adaptive mode's window for a burst of throttles; 0: none
+	Service            string          // AWS service id whose defaults count, or ""
+	MaxAttempts        int             // 0: the mode's or the service's default
+	AttemptTimeout     []time.Duration // of the first attempt, the second and so on, until its headers; none: no limit
+	Timeout            time.Duration   // of a call, until the headers of its answer; 0: none
+	BodyLimit          int             // bytes of a request's body that are kept for a retry
+	AnyMethod          bool            // every request may be sent twice
+	RetryMark          bool            // retries do not multiply with those of layers that mark theirs
+	Hedge              time.Duration   // after which one more attempt is sent beside the one under way; 0: none
+	StandardRetryAfter bool            // Retry-After counts, not only x-amz-retry-after
+	PassHost           bool            // the upstream sees the client's Host header
+	Coalesce           time.Duration   // adaptive mode's window for a burst of throttles; 0: none
 	Quota              engine.Quota
 	Backoff            fastbackoff.Schedule
 }

@@ -83,7 +83,7 @@ func TestBothFormatsSayTheSame(t *testing.T) {
 		assert.Equal(t, []string{"orders.example"}, orders.Hosts)
 		assert.Equal(t, []string{"/orders", "/carts/"}, orders.Paths)
 		assert.Equal(t, proxyconf.Settings{
-			Mode: engine.Adaptive, MaxAttempts: 4, AttemptTimeout: 2 * time.Second, Timeout: 30 * time.Second, BodyLimit: 64 << 10,
+			Mode: engine.Adaptive, MaxAttempts: 4, AttemptTimeout: []time.Duration{2 * time.Second}, Timeout: 30 * time.Second, BodyLimit: 64 << 10,
 			Coalesce: 100 * time.Millisecond, Quota: engine.Quota{Capacity: 1000, TransientCost: 20, ThrottlingCost: 10},
 		}, orders.Settings)
 		assert.Empty(t, rest.Hosts)
@@ -123,6 +123,10 @@ func TestMistakesInFiles(t *testing.T) {
 		{"p.yaml", one + "  timeout: 5 s\n", `timeout is wrong: "5 s": want a duration such as`},
 		{"p.yaml", one + "  timeout: -5s\n", "timeout is -5s: want a duration above zero, or 0s for no limit"},
 		{"p.yaml", one + "  attempt_timeout: 2m\n", "attempt_timeout is 2m0s: want no more than the timeout of the whole call, 1m0s"},
+		{"p.yaml", one + "  attempt_timeout: [1s, 0s]\n", "attempt_timeout is 0s: want a duration above zero, or 0s alone for no limit"},
+		{"p.yaml", one + "  attempt_timeout: [1s, 2]\n", "attempt_timeout is a list: want a duration such as 250ms, 10s or 1m30s, or a list of them"},
+		{"p.yaml", one + "  hedge: -1s\n", "hedge is -1s: want a duration above zero, or 0s for none"},
+		{"p.yaml", one + "  retry_mark: 1\n", "retry_mark is 1: want true or false"},
 		{"p.yaml", one + "  body_limit: 1GiB\n", "body_limit is 1073741824 bytes: want 0 (keep nothing) to 64 MiB"},
 		{"p.yaml", one + "  body_limit: 1TB\n", "want a number of bytes"},
 		{"p.yaml", one + "  coalesce: 1s\n", "coalesce is about the send limiter, which standard mode does not have"},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/engine"
@@ -119,6 +120,9 @@ func (t *table) upstream(shared Settings) Upstream {
 	return u
 }
 
+// noLimit is what says that attempts have none.
+var noLimit = []time.Duration{0}
+
 func isDots(segment string) bool { return segment == "." || segment == ".." }
 
 // read reads the settings that a table holds.
@@ -136,10 +140,14 @@ func (s *Settings) read(t *table) {
 	if s.MaxAttempts == 0 && t.has("max_attempts") && len(t.r.faults) == faults {
 		t.fault("max_attempts", "is 0: want 1 or more, the first attempt included; 1 is no retries")
 	}
-	t.duration("attempt_timeout", &s.AttemptTimeout)
+	if t.durations("attempt_timeout", &s.AttemptTimeout); slices.Equal(s.AttemptTimeout, noLimit) {
+		s.AttemptTimeout = nil
+	}
 	t.duration("timeout", &s.Timeout)
 	t.size("body_limit", &s.BodyLimit)
 	t.truth("any_method", &s.AnyMethod)
+	t.truth("retry_mark", &s.RetryMark)
+	t.duration("hedge", &s.Hedge)
 	t.truth("standard_retry_after", &s.StandardRetryAfter)
 	t.truth("pass_host", &s.PassHost)
 	t.duration("coalesce", &s.Coalesce)

@@ -141,18 +141,41 @@ func (t *table) truth(key string, to *bool) {
 }
 
 func (t *table) duration(key string, to *time.Duration) {
-	const want = "a duration such as 250ms, 10s or 1m30s"
-	read(t, key, want, to, func(v any) (time.Duration, error) {
-		s, ok := v.(string)
-		if !ok {
-			return 0, errKind
-		}
-		d, err := time.ParseDuration(strings.TrimSpace(s))
+	read(t, key, durationForm, to, asDuration)
+}
+
+const durationForm = "a duration such as 250ms, 10s or 1m30s"
+
+func asDuration(v any) (time.Duration, error) {
+	s, ok := v.(string)
+	if !ok {
+		return 0, errKind
+	}
+	d, err := time.ParseDuration(strings.TrimSpace(s))
+	if err != nil {
+		return 0, fmt.Errorf("%q: want %s", scenario.Shorten(s), durationForm)
+	}
+	return d, nil
+}
+
+// durations is a list of durations, or one for a list of one.
+func (t *table) durations(key string, to *[]time.Duration) {
+	read(t, key, durationForm+", or a list of them", to, func(v any) ([]time.Duration, error) { return asList(v, asDuration) })
+}
+
+func asList[T any](v any, one func(any) (T, error)) (all []T, err error) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, v := range list {
+		t, err := one(v)
 		if err != nil {
-			return 0, fmt.Errorf("%q: want %s", scenario.Shorten(s), want)
+			return nil, err
 		}
-		return d, nil
-	})
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 func (t *table) size(key string, to *int) {
@@ -171,21 +194,7 @@ func (t *table) size(key string, to *int) {
 
 // texts is a list of texts, or one text for a list of one.
 func (t *table) texts(key string, to *[]string) {
-	read(t, key, "a text or a list of texts", to, func(v any) ([]string, error) {
-		list, ok := v.([]any)
-		if !ok {
-			list = []any{v}
-		}
-		var texts []string
-		for _, v := range list {
-			s, err := asText(v)
-			if err != nil {
-				return nil, err
-			}
-			texts = append(texts, s)
-		}
-		return texts, nil
-	})
+	read(t, key, "a text or a list of texts", to, func(v any) ([]string, error) { return asList(v, asText) })
 }
 
 // table is the table under a key; one that is not there reads as an empty one.
