@@ -1,0 +1,83 @@
+package proof_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/stretchr/testify/require"
+	"github.com/truora/minidyn/server"
+
+	"github.com/reprise-go/reprise/adapters/awsretry/proof/faulty"
+)
+
+// world is an emulated DynamoDB with a table "t" that holds item "1", behind a
+// proxy, on a wire.
+type world struct {
+	proxy  *faulty.Proxy
+	client *http.Client
+}
+
+// newWorld makes one that ends with the test. In a bubble of testing/synctest all
+// of it runs on the bubble's time.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	proxy := faulty.NewProxy(server.NewServer())
+	wire, stop := faulty.Serve(proxy)
+	transport := &http.Transport{DialContext: wire.DialContext, MaxIdleConnsPerHost: 1000}
+	t.Cleanup(stop)
+	t.Cleanup(transport.CloseIdleConnections)
+	w := &world{proxy: proxy, client: &http.Client{Transport: transport}}
+	seed(t, dynamodb.NewFromConfig(w.config()))
+	return w
+}
+
+// config is what config.LoadDefaultConfig would make for this world.
+func (w *world) config() aws.Config { return configFor("http://dynamodb.test", w.client) }
+
+func configFor(url string, client aws.HTTPClient) aws.Config {
+	return aws.Config{
+		Region:       "us-east-1",
+		BaseEndpoint: aws.String(url),
+		HTTPClient:   client,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
+	}
+}
+
+// seed makes the table and its item.
+func seed(t testing.TB, client *dynamodb.Client) {
+	t.Helper()
+	ctx := context.Background()
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName:            aws.String("t"),
+		BillingMode:          types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("id"), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("id"), KeyType: types.KeyTypeHash}},
+	})
+	require.NoError(t, err)
+	_, err = client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String("t"), Item: keyed("1")})
+	require.NoError(t, err)
+}
+
+func keyed(id string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: id}}
+}
+
+// get reads the item.
+func get(ctx context.Context, client *dynamodb.Client, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return client.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("t"), Key: keyed("1")}, opts...)
+}
+
+// gaps are the times between the requests.
+func gaps(seen []faulty.Request) (between []time.Duration) {
+	for i := 1; i < len(seen); i++ {
+		between = append(between, seen[i].At.Sub(seen[i-1].At))
+	}
+	return between
+}
