@@ -7,6 +7,8 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.53.0
 	github.com/aws/smithy-go v1.28.9
+	github.com/reprise-go/reprise v0.0.0
+	github.com/reprise-go/reprise/adapters/awsretry v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	github.com/truora/minidyn v0.8.2
 )
@@ -19,7 +21,11 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.25 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.12 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.45.4 // indirect
+	github.com/valyala/fastrand v1.1.0 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 
 replace github.com/reprise-go/reprise => ../../..
+
+replace github.com/reprise-go/reprise/adapters/awsretry => ../

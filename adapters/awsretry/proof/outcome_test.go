@@ -101,13 +101,15 @@ func kinds(err error) (found []string) {
 }
 
 // keepResults makes a client leave the attempt results of its next call in kept,
-// whether it fails or not.
+// whether it fails or not; nil is nowhere.
 func keepResults(kept *retry.AttemptResults) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("proof:KeepResults",
 			func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 				out, metadata, err := next.HandleInitialize(ctx, in)
-				*kept, _ = retry.GetAttemptResults(metadata)
+				if kept != nil {
+					*kept, _ = retry.GetAttemptResults(metadata)
+				}
 				return out, metadata, err
 			}), middleware.Before)
 	}
