@@ -9,44 +9,55 @@ type difference struct {
 }
 
 var (
-	both    = []string{"Apply", "NewRetryer"}
-	apply   = []string{"Apply"}
-	dropped = []string{"NewRetryer"}
+	both  = []string{"Apply", "NewRetryer"}
+	apply = []string{"Apply"}
 )
 
 // differences are all of them. The table fails at any other, and at one of these
 // that is none.
 var differences = []difference{
-	{"InternalError", "InternalError as a 400", both, map[string]string{
+	{"InternalError and IDPCommunicationError", "InternalError as a 400", both, map[string]string{
 		"Attempts": "[attempt=1; max=4 attempt=2; max=4]", "Delays": "[12.5ms]", "Signed": "[0s 0s]", "Took": "12.5ms", "Error": "[]", "Results": "[retried ok]"}},
-	{"IDPCommunicationError", "IDPCommunicationError as a 400", both, map[string]string{
+	{"InternalError and IDPCommunicationError", "IDPCommunicationError as a 400", both, map[string]string{
 		"Attempts": "[attempt=1; max=4 attempt=2; max=4]", "Delays": "[12.5ms]", "Signed": "[0s 0s]", "Took": "12.5ms", "Error": "[]", "Results": "[retried ok]"}},
 
+	{"cut short", "a short body once", both, map[string]string{
+		"Attempts": "[attempt=1; max=4 attempt=2; max=4]", "Delays": "[12.5ms]", "Signed": "[0s 0s]", "Took": "12.5ms", "Error": "[]", "Results": "[retried ok]"}},
+	{"cut short", "a short body for good", both, map[string]string{
+		"Attempts": "[attempt=1; max=4 attempt=2; max=4 attempt=3; max=4 attempt=4; max=4]", "Delays": "[12.5ms 25ms 50ms]", "Signed": "[0s 0s 0s 0s]",
+		"Took": "87.5ms", "Error": "[DynamoDB GetItem status 200 MaxAttemptsError 4 DeserializationError]", "Results": "[retried retried retried retryable]", "Tokens": "458"}},
+
 	// The SDK asks for the checksum of a body and looks at it when nobody listens.
-	{"checksum", "wrong checksum", apply, map[string]string{
+	{"X-Amz-Crc32 is wrong", "wrong checksum", apply, map[string]string{
 		"Attempts": "[attempt=1; max=4 attempt=2; max=4]", "Delays": "[12.5ms]", "Signed": "[0s 0s]", "Took": "12.5ms", "Results": "[retried ok]"}},
-	{"checksum", "wrong checksum for good", apply, map[string]string{
+	{"X-Amz-Crc32 is wrong", "wrong checksum for good", apply, map[string]string{
 		"Attempts": "[attempt=1; max=4 attempt=2; max=4 attempt=3; max=4 attempt=4; max=4]", "Delays": "[12.5ms 25ms 50ms]", "Signed": "[0s 0s 0s 0s]",
 		"Took": "87.5ms", "Error": "[DynamoDB GetItem status 200 MaxAttemptsError 4 DeserializationError]", "Results": "[retried retried retried retryable]", "Tokens": "458"}},
 
 	// The SDK drops the first and wraps the second around to a negative delay (R5.2);
 	// the third is no integer of R5's.
-	{"x-amz-retry-after", "retry-after larger than an integer", apply, map[string]string{"Delays": "[5.0125s]", "Took": "5.0125s"}},
-	{"x-amz-retry-after", "retry-after larger than a duration", apply, map[string]string{"Delays": "[5.0125s]", "Took": "5.0125s"}},
+	{"x-amz-retry-after beyond 64 bits", "retry-after larger than an integer", apply, map[string]string{"Delays": "[5.0125s]", "Took": "5.0125s"}},
+	{"x-amz-retry-after beyond 64 bits", "retry-after larger than a duration", apply, map[string]string{"Delays": "[5.0125s]", "Took": "5.0125s"}},
 	{"x-amz-retry-after", "retry-after with a sign", apply, map[string]string{"Delays": "[12.5ms]", "Took": "12.5ms"}},
+
+	{"The skew that the client knows is kept", "skew, then no date", apply, map[string]string{"Signed": "[0s 10m0s 10m0s]"}},
+	{"judged by what failed", "no route", both, map[string]string{
+		"Attempts": "[]", "Bodies": "0", "Error": "[DynamoDB GetItem status 0]", "IDs": "0", "Results": "[final]", "Signed": "[]", "Took": "0s"}},
+	{"judged by what failed", "unknown authority", both, map[string]string{
+		"Attempts": "[]", "Bodies": "0", "Error": "[DynamoDB GetItem status 0]", "IDs": "0", "Results": "[final]", "Signed": "[]", "Took": "0s"}},
 
 	// No sleep past the deadline; unsent retries give back what they took (R6.3); the
 	// service's error is not lost.
-	{"deadline", "deadline in the delay", both, map[string]string{"Took": "0s", "Tokens": "500",
+	{"the delay cannot fit", "deadline in the delay", both, map[string]string{"Took": "0s", "Tokens": "500",
 		"Error": "[DynamoDB GetItem status 400 types.ProvisionedThroughputExceededException ProvisionedThroughputExceededException RequestCanceledError deadline exceeded]"}},
-	{"deadline", "deadline in an attempt", both, map[string]string{
+	{"when the caller's time is over", "deadline in an attempt", both, map[string]string{
 		"Error": "[DynamoDB GetItem status 0 RequestCanceledError deadline exceeded timeout]", "Results": "[retryable]"}},
-	{"deadline", "deadline in a retry", both, map[string]string{
+	{"when the caller's time is over", "deadline in a retry", both, map[string]string{
 		"Error": "[DynamoDB GetItem status 0 RequestCanceledError deadline exceeded timeout]", "Results": "[retried retryable]"}},
-	{"deadline", "poll refused, deadline in the wait", apply, map[string]string{"Took": "0s"}},
-	{"cancel", "cancelled in the delay", apply, map[string]string{"Tokens": "500",
+	{"the delay cannot fit", "poll refused, deadline in the wait", apply, map[string]string{"Took": "0s"}},
+	{"gives its tokens back", "cancelled in the delay", apply, map[string]string{"Tokens": "500",
 		"Error": "[DynamoDB GetItem status 400 types.ProvisionedThroughputExceededException ProvisionedThroughputExceededException RequestCanceledError canceled]"}},
-	{"cancel", "poll refused, cancelled in the wait", apply, map[string]string{
+	{"when the caller's time is over", "poll refused, cancelled in the wait", apply, map[string]string{
 		"Error": "[SQS ReceiveMessage status 400 smithy.GenericAPIError ProvisionedThroughputExceededException QuotaExceededError canceled]"}},
 }
 

@@ -24,6 +24,7 @@ require (
 	github.com/valyala/fastrand v1.1.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	gopkg.in/ini.v1 v1.68.0 // indirect
 )
 
 replace github.com/reprise-go/reprise => ../../..

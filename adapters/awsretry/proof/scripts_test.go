@@ -2,7 +2,12 @@ package proof_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/reprise-go/reprise/adapters/awsretry/proof/faulty"
@@ -12,6 +17,7 @@ import (
 type script struct {
 	name   string
 	faults []faulty.Fault
+	dial   error                                              // of the first connection, which there is none of then
 	tokens int                                                // in the quota at the start; 0 is all 500
 	under  func(context.Context) (context.Context, func())    // the call's context; nil is one without end
 	call   func(context.Context, *world, clientOptions) error // nil gets the item
@@ -73,6 +79,8 @@ var scripts = []script{
 	{name: "reset for good", faults: times(9, faulty.Reset)},
 	{name: "half a body once", faults: times(1, faulty.Half)},
 	{name: "half a body for good", faults: times(9, faulty.Half)},
+	{name: "a short body once", faults: times(1, faulty.Short)},
+	{name: "a short body for good", faults: times(9, faulty.Short)},
 	{name: "wrong checksum", faults: times(1, faulty.Header("X-Amz-Crc32", "1", faulty.Pass))},
 	{name: "wrong checksum for good", faults: times(9, faulty.Header("X-Amz-Crc32", "1", faulty.Pass))},
 	{name: "a page for an answer", faults: times(1, faulty.HTML(200))},
@@ -116,6 +124,16 @@ var scripts = []script{
 		faulty.Skewed(30*time.Minute, skewed), faulty.Skewed(40*time.Minute, skewed)}},
 	{name: "no skew, denied", faults: times(1, faulty.Code(403, "AccessDeniedException"))},
 	{name: "skew seen in a throttle", faults: []faulty.Fault{faulty.Skewed(10*time.Minute, throttle), faulty.Skewed(10*time.Minute, faulty.Pass)}},
+
+	{name: "skew, then no date", faults: []faulty.Fault{faulty.Skewed(10*time.Minute, throttle), faulty.Undated(throttle)}},
+
+	// What the network says before there is a connection.
+	{name: "refused", dial: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}},
+	{name: "no route", dial: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ENETUNREACH)}},
+	{name: "timed out", dial: &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}},
+	{name: "no such host", dial: &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "dynamodb.test", IsNotFound: true}}},
+	{name: "name server silent", dial: &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "timeout", Name: "dynamodb.test", IsTimeout: true, IsTemporary: true}}},
+	{name: "unknown authority", dial: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
 
 	// The quota (R6).
 	{name: "quota too low for a transient retry", faults: times(1, internal), tokens: 13},

@@ -1,13 +1,16 @@
 package proof_test
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // play runs a script against a client of a kind, in a world of its own.
@@ -26,6 +29,10 @@ func play(t *testing.T, s script, make func(testing.TB, int) clientOptions) (o o
 		call := s.call
 		if call == nil {
 			call = getItem
+		}
+		if s.dial != nil {
+			w.client.CloseIdleConnections() // which the table was made over
+			w.dial.Store(&s.dial)
 		}
 		w.proxy.Script(s.faults...)
 		start := time.Now()
@@ -55,9 +62,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Each difference is about a script of the table.
+// Each difference is about a script of the table, and the package comment tells
+// of it.
 func TestDifferences(t *testing.T) {
+	source, err := os.ReadFile("../doc.go")
+	require.NoError(t, err)
+	comment := strings.Join(strings.Fields(strings.ReplaceAll(string(source), "\n//", "\n")), " ")
 	for _, d := range differences {
 		assert.True(t, slices.ContainsFunc(scripts, func(s script) bool { return s.name == d.script }), d.script)
+		assert.Contains(t, comment, d.name)
 	}
 }

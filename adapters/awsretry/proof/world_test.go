@@ -2,7 +2,9 @@ package proof_test
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 type world struct {
 	proxy  *faulty.Proxy
 	client *http.Client
+	dial   atomic.Pointer[error] // of the next connection
 }
 
 // newWorld makes one that ends with the test. In a bubble of testing/synctest all
@@ -28,10 +31,16 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	proxy := faulty.NewProxy(server.NewServer())
 	wire, stop := faulty.Serve(proxy)
-	transport := &http.Transport{DialContext: wire.DialContext, MaxIdleConnsPerHost: 1000}
+	w := &world{proxy: proxy}
+	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		if err := w.dial.Swap(nil); err != nil {
+			return nil, *err
+		}
+		return wire.DialContext(ctx, network, address)
+	}}
 	t.Cleanup(stop)
 	t.Cleanup(transport.CloseIdleConnections)
-	w := &world{proxy: proxy, client: &http.Client{Transport: transport}}
+	w.client = &http.Client{Transport: transport}
 	seed(t, dynamodb.NewFromConfig(w.config()))
 	return w
 }

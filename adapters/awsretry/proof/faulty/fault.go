@@ -63,6 +63,14 @@ func Skewed(ahead time.Duration, fault Fault) Fault {
 	}
 }
 
+// Undated sends another fault's answer without a Date.
+func Undated(fault Fault) Fault {
+	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
+		w.Header()["Date"] = nil
+		fault(w, r, service)
+	}
+}
+
 // After answers late.
 func After(d time.Duration, fault Fault) Fault {
 	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
@@ -87,7 +95,14 @@ func Reset(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 
 // Half sends the first half of the service's answer, whose length it announces,
 // and breaks the connection.
-func Half(w http.ResponseWriter, r *http.Request, service http.Handler) {
+func Half(w http.ResponseWriter, r *http.Request, service http.Handler) { half(w, r, service, reset) }
+
+// Short is [Half] with a connection that is closed and not broken.
+func Short(w http.ResponseWriter, r *http.Request, service http.Handler) {
+	half(w, r, service, func(conn net.Conn) { _ = conn.Close() })
+}
+
+func half(w http.ResponseWriter, r *http.Request, service http.Handler, end func(net.Conn)) {
 	answer := httptest.NewRecorder()
 	service.ServeHTTP(answer, r)
 	body := answer.Body.Bytes()
@@ -95,7 +110,7 @@ func Half(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	if err != nil {
 		return
 	}
-	defer reset(conn)
+	defer end(conn)
 	_, _ = out.WriteString("HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n")
 	_, _ = out.Write(body[:len(body)/2])
 	_ = out.Flush()
