@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 type world struct {
 	proxy  *faulty.Proxy
 	client *http.Client
+	url    string
 	dial   atomic.Pointer[error] // of the next connection
 }
 
@@ -31,7 +33,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	proxy := faulty.NewProxy(server.NewServer())
 	wire, stop := faulty.Serve(proxy)
-	w := &world{proxy: proxy}
+	w := &world{proxy: proxy, url: "http://dynamodb.test"}
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		if err := w.dial.Swap(nil); err != nil {
 			return nil, *err
@@ -45,14 +47,23 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// config is what config.LoadDefaultConfig would make for this world.
-func (w *world) config() aws.Config { return configFor("http://dynamodb.test", w.client) }
+// onLoopback is a world on 127.0.0.1, in real time, before any service.
+func onLoopback(t testing.TB, service http.Handler) *world {
+	t.Helper()
+	proxy := faulty.NewProxy(service)
+	front := httptest.NewServer(proxy)
+	t.Cleanup(front.Close)
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &world{proxy: proxy, url: front.URL, client: &http.Client{Transport: transport}}
+}
 
-func configFor(url string, client aws.HTTPClient) aws.Config {
+// config is what config.LoadDefaultConfig would make for this world.
+func (w *world) config() aws.Config {
 	return aws.Config{
 		Region:       "us-east-1",
-		BaseEndpoint: aws.String(url),
-		HTTPClient:   client,
+		BaseEndpoint: aws.String(w.url),
+		HTTPClient:   w.client,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
 		}),
