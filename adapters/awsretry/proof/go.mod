@@ -9,6 +9,7 @@ require (
 	github.com/aws/smithy-go v1.28.9
 	github.com/reprise-go/reprise v0.0.0
 	github.com/reprise-go/reprise/adapters/awsretry v0.0.0-00010101000000-000000000000
+	github.com/reprise-go/reprise/adapters/awsretry/dynamoretry v0.0.0-00010101000000-000000000000
 	github.com/sivchari/kumo v0.33.1
 	github.com/stretchr/testify v1.12.1
 	github.com/truora/minidyn v0.8.2
@@ -35,3 +36,5 @@ require (
 replace github.com/reprise-go/reprise => ../../..
 
 replace github.com/reprise-go/reprise/adapters/awsretry => ../
+
+replace github.com/reprise-go/reprise/adapters/awsretry/dynamoretry => ../dynamoretry

@@ -31,7 +31,15 @@ type world struct {
 // of it runs on the bubble's time.
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	proxy := faulty.NewProxy(server.NewServer())
+	w := onWire(t, server.NewServer())
+	seed(t, dynamodb.NewFromConfig(w.config()))
+	return w
+}
+
+// onWire is a world on a wire, before any service.
+func onWire(t testing.TB, service http.Handler) *world {
+	t.Helper()
+	proxy := faulty.NewProxy(service)
 	wire, stop := faulty.Serve(proxy)
 	w := &world{proxy: proxy, url: "http://dynamodb.test"}
 	transport := &http.Transport{MaxIdleConnsPerHost: 1000, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -43,7 +51,6 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(stop)
 	t.Cleanup(transport.CloseIdleConnections)
 	w.client = &http.Client{Transport: transport}
-	seed(t, dynamodb.NewFromConfig(w.config()))
 	return w
 }
 
