@@ -19,10 +19,19 @@ type Wire struct {
 	once   sync.Once
 }
 
-// Serve serves handler on a new wire. stop ends it, and every connection.
+// Serve serves handler on a new wire. stop ends it and every connection, and
+// returns when nothing is answered any more.
 func Serve(handler http.Handler) (wire *Wire, stop func()) {
 	wire = &Wire{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: handler}
+	var open sync.WaitGroup
+	server := &http.Server{Handler: handler, ConnState: func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			open.Done()
+		}
+	}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -31,6 +40,7 @@ func Serve(handler http.Handler) (wire *Wire, stop func()) {
 	return wire, func() {
 		_ = server.Close()
 		<-done
+		open.Wait()
 	}
 }
 

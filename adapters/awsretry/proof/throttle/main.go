@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -58,27 +59,27 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := compare(ctx, os.Stdout, l); err != nil {
+	if err := compare(ctx, os.Stdout, l, overTCP); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // compare prints the table, a line as soon as it is known.
-func compare(ctx context.Context, out io.Writer, l load) error {
+func compare(ctx context.Context, out io.Writer, l load, serve network) error {
 	if l.perSecond < 1 || l.workers < 1 || l.workers > 10_000 || l.latency < 0 || l.lasts < 100*time.Millisecond || l.lasts > 10*time.Minute {
 		return fmt.Errorf("throttle: %+v: want a rate of 1 or more, 1 to 10000 workers, and 100ms to 10m of time", l)
 	}
 	fmt.Fprintf(out, "%.0f requests/s, %d workers, %v for each client, latency %v, coalescing window %v\n\n", l.perSecond, l.workers, l.lasts, l.latency, l.window)
-	fmt.Fprintln(out, "| client | goodput /s | in the first 4 s | in the last third | p50 | p99 | failed calls | requests /s | rejected |")
-	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(out, "| client | goodput /s | in the first 4 s | in the last third | p50 | p99 | slowest | failed calls | requests /s | rejected |")
+	fmt.Fprintln(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, c := range clients(l.window) {
-		r, err := run(ctx, c, l)
+		r, err := run(ctx, c, l, serve)
 		if err != nil {
 			return err
 		}
 		seconds := l.lasts.Seconds()
-		fmt.Fprintf(out, "| %s | %.0f | %.0f | %.0f | %v | %v | %d | %.0f | %d (%.0f %%) |\n", r.name,
-			float64(len(r.took))/seconds, float64(r.early)/min(seconds, start.Seconds()), 3*float64(r.late)/seconds, r.percentile(50), r.percentile(99),
+		fmt.Fprintf(out, "| %s | %.0f | %.0f | %.0f | %v | %v | %v | %d | %.0f | %d (%.0f %%) |\n", r.name,
+			float64(len(r.took))/seconds, float64(r.early)/min(seconds, start.Seconds()), 3*float64(r.late)/seconds, r.percentile(50), r.percentile(99), r.percentile(100),
 			r.failed, float64(r.sent)/seconds, r.rejected, 100*float64(r.rejected)/float64(max(1, r.sent)))
 	}
 	return nil
@@ -93,22 +94,27 @@ func (r result) percentile(p int) time.Duration {
 }
 
 // run puts one client under the load, before a service of its own.
-func run(ctx context.Context, c client, l load) (result, error) {
+func run(ctx context.Context, c client, l load, serve network) (result, error) {
 	dynamo := server.NewServer()
 	capacity := faulty.NewCapacity(l.perSecond, l.perSecond/10, faulty.Code(http.StatusBadRequest, "ProvisionedThroughputExceededException"))
 	limited := faulty.After(l.latency, capacity.Fault)
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	url, transport, stop := serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {
 			limited(w, r, dynamo)
 		} else {
 			dynamo.ServeHTTP(w, r) // the table is made
 		}
 	}))
-	defer service.Close()
-	transport := &http.Transport{MaxIdleConnsPerHost: l.workers}
+	defer stop()
+	transport.MaxIdleConnsPerHost = l.workers
 	defer transport.CloseIdleConnections()
 	cfg := aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(service.URL), HTTPClient: &http.Client{Transport: transport},
+		Region: "us-east-1", BaseEndpoint: aws.String(url), HTTPClient: &http.Client{Transport: transport},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
 		}),
@@ -170,6 +176,15 @@ func (r *result) work(ctx context.Context, db *dynamodb.Client, begun time.Time,
 			}
 		}
 	}
+}
+
+// network serves a handler, until stop, and returns how to reach it.
+type network func(http.Handler) (url string, transport *http.Transport, stop func())
+
+// overTCP is on 127.0.0.1.
+func overTCP(handler http.Handler) (url string, transport *http.Transport, stop func()) {
+	service := httptest.NewServer(handler)
+	return service.URL, new(http.Transport), service.Close
 }
 
 // wait waits for d, or until ctx is done.
