@@ -22,6 +22,8 @@ type load struct {
 // report is how a client fared.
 type report struct {
 	name      string
+	made      [phases]int     // calls
+	answered  [phases]int     // of those, the ones that succeeded
 	succeeded []time.Duration // what each took, sorted
 	failed    []time.Duration
 	requests  int // on the wire
@@ -37,19 +39,23 @@ func (l load) run(ctx context.Context, db *faulty, client *dynamodb.Client) (r r
 	var calling sync.WaitGroup
 	tick := time.NewTicker(time.Second / time.Duration(l.perSecond))
 	defer tick.Stop()
-	for range l.calls {
+	for i := range l.calls {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return r, ctx.Err()
 		}
+		in := phase(int(phases) * i / l.calls)
+		db.enter(in)
 		calling.Go(func() {
 			start := time.Now()
 			err := call(ctx, client, l.deadline)
 			took := time.Since(start)
 			mu.Lock()
 			defer mu.Unlock()
+			r.made[in]++
 			if err == nil {
+				r.answered[in]++
 				r.succeeded = append(r.succeeded, took)
 			} else {
 				r.failed = append(r.failed, took)
@@ -72,11 +78,14 @@ func percentile(sorted []time.Duration, p int) string {
 	return fmt.Sprintf("%.1f ms", float64(at.Microseconds())/1000)
 }
 
+func share(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/float64(max(1, of))) }
+
 // table is the reports side by side.
 func table(l load, reports ...report) string {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.StyleLight)
-	w.SetTitle("%d calls, %d a second, %v for each; a server of %d reads a second that fails 1 in 10", l.calls, l.perSecond, l.deadline, readsPerSecond)
+	w.SetTitle("%d calls, %d a second, %v for each; the server fails %.0f %% and, in the middle third, throttles %.0f %%",
+		l.calls, l.perSecond, l.deadline, 100*failing, 100*throttling)
 	head, columns := pretty.Row{""}, []pretty.ColumnConfig{}
 	for i, r := range reports {
 		head = append(head, r.name)
@@ -88,11 +97,12 @@ func table(l load, reports ...report) string {
 		name string
 		of   func(report) string
 	}{
-		{"calls that succeeded", func(r report) string {
-			return fmt.Sprintf("%.1f %%", 100*float64(len(r.succeeded))/float64(max(1, len(r.succeeded)+len(r.failed))))
-		}},
-		{"p50 of these", func(r report) string { return percentile(r.succeeded, 50) }},
-		{"p99 of these", func(r report) string { return percentile(r.succeeded, 99) }},
+		{"calls that succeeded", func(r report) string { return share(len(r.succeeded), len(r.succeeded)+len(r.failed)) }},
+		{"  before it throttles", func(r report) string { return share(r.answered[before], r.made[before]) }},
+		{"  while it throttles", func(r report) string { return share(r.answered[throttled], r.made[throttled]) }},
+		{"  after it throttled", func(r report) string { return share(r.answered[after], r.made[after]) }},
+		{"p50 of calls that succeeded", func(r report) string { return percentile(r.succeeded, 50) }},
+		{"p99 of calls that succeeded", func(r report) string { return percentile(r.succeeded, 99) }},
 		{"p50 of calls that failed", func(r report) string { return percentile(r.failed, 50) }},
 		{"p99 of calls that failed", func(r report) string { return percentile(r.failed, 99) }},
 		{"requests on the wire", func(r report) string { return fmt.Sprint(r.requests) }},

@@ -1,5 +1,5 @@
 // Command dynamodb shows a DynamoDB client that has 50 ms for each call, before a
-// server that throttles and fails now and then: once behind the engine, once with
+// server that fails now and then and throttles for a while: once behind the engine, once with
 // the SDK's own retryer, on the same faults.
 package main
 

@@ -18,31 +18,37 @@ import (
 
 const tableName = "orders"
 
-// The server takes so many reads a second, throttles the rest, and fails one
-// request in ten.
+// The server fails some reads; while the middle third of the calls is made it throttles most.
 const (
-	readsPerSecond = 450
-	burst          = 20
-	failing        = 0.1
-	latency        = 2 * time.Millisecond
+	failing    = 0.2
+	throttling = 0.8
+	latency    = 2 * time.Millisecond
 )
 
-// faulty is an emulated DynamoDB on 127.0.0.1 that makes trouble, the same each
-// time.
+// phase is a third of the calls.
+type phase int
+
+const (
+	before phase = iota
+	throttled
+	after
+	phases
+)
+
+// faulty is an emulated DynamoDB on 127.0.0.1 that makes trouble.
 type faulty struct {
 	dynamo   http.Handler
 	front    *httptest.Server
 	client   *http.Client
 	mu       sync.Mutex
+	now      phase
 	draws    *rand.Rand
-	tokens   float64
-	filled   time.Time
 	requests int // reads on the wire
 	rejected int // of those, throttled
 }
 
 func startServer() *faulty {
-	s := &faulty{dynamo: server.NewServer(), draws: rand.New(rand.NewPCG(1, 2)), tokens: burst, filled: time.Now()}
+	s := &faulty{dynamo: server.NewServer(), draws: rand.New(rand.NewPCG(1, 2))}
 	s.front = httptest.NewServer(s)
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	return s
@@ -61,6 +67,13 @@ func (s *faulty) config() aws.Config {
 			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
 		}),
 	}
+}
+
+// enter begins a phase.
+func (s *faulty) enter(p phase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = p
 }
 
 // ServeHTTP answers a request; trouble is for reads alone.
@@ -84,15 +97,12 @@ func (s *faulty) trouble() (status int, code string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests++
-	now := time.Now()
-	s.tokens = min(burst, s.tokens+readsPerSecond*now.Sub(s.filled).Seconds())
-	s.filled = now
-	if s.tokens < 1 {
+	first, second := s.draws.Float64(), s.draws.Float64()
+	if s.now == throttled && first < throttling {
 		s.rejected++
 		return http.StatusBadRequest, "ProvisionedThroughputExceededException"
 	}
-	s.tokens--
-	if s.draws.Float64() < failing {
+	if second < failing {
 		return http.StatusInternalServerError, "InternalServerError"
 	}
 	return http.StatusOK, ""
