@@ -26,7 +26,7 @@ type Request struct {
 	Attempt    string    // Amz-Sdk-Request
 	Invocation string    // Amz-Sdk-Invocation-Id
 	Signed     time.Time // X-Amz-Date, what the signer took for the present
-	Body       string
+	Body       string    // as it was sent
 }
 
 // NewProxy returns a proxy before service, without faults.
