@@ -50,7 +50,7 @@ var differences = []difference{
 	// No sleep past the deadline; unsent retries give back what they took (R6.3); the
 	// service's error is not lost.
 	{"the delay cannot fit", "deadline in the delay", both, map[string]string{"Took": "0s", "Tokens": "500",
-		"Error": "[DynamoDB GetItem status 400 types.ProvisionedThroughputExceededException ProvisionedThroughputExceededException RequestCanceledError deadline exceeded]"}},
+		"Error": "[DynamoDB GetItem status 400 types.ProvisionedThroughputExceededException ProvisionedThroughputExceededException RequestCanceledError deadline exceeded timeout]"}},
 	{"takes any deadline for the caller's", "deadline in an attempt", dropped, map[string]string{"Results": "[retryable]"}},
 	{"takes any deadline for the caller's", "deadline in a retry", dropped, map[string]string{"Results": "[retried retryable]"}},
 	{"the delay cannot fit", "poll refused, deadline in the wait", apply, map[string]string{"Took": "0s"}},
