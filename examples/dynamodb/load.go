@@ -65,7 +65,7 @@ func (l load) run(ctx context.Context, db *faulty, client *dynamodb.Client) (r r
 	calling.Wait()
 	slices.Sort(r.succeeded)
 	slices.Sort(r.failed)
-	r.requests, r.rejected = db.requests, db.rejected
+	r.requests, r.rejected = db.counts()
 	return r, ctx.Err()
 }
 

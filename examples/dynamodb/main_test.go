@@ -12,7 +12,7 @@ import (
 // A short run shows what the long one does: the engine wastes neither the
 // caller's time nor its tokens on retries that cannot come in time.
 func TestCompare(t *testing.T) {
-	l := load{calls: 450, perSecond: 600, deadline: 50 * time.Millisecond}
+	l := load{calls: 300, perSecond: 200, deadline: 50 * time.Millisecond}
 	says, ours, err := withEngine(t.Context(), l)
 	require.NoError(t, err)
 	theirs, err := withSDK(t.Context(), l)

@@ -76,6 +76,14 @@ func (s *faulty) enter(p phase) {
 	s.now = p
 }
 
+// counts are of reads on the wire, and of those that were throttled. A server may
+// still be at work for a client that has gone.
+func (s *faulty) counts() (requests, rejected int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests, s.rejected
+}
+
 // ServeHTTP answers a request; trouble is for reads alone.
 func (s *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetItem") {

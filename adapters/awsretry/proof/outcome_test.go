@@ -43,12 +43,12 @@ func (o outcome) fields() map[string]string {
 
 // outcomeOf is what came over the wire, after start, and what the call returned.
 func outcomeOf(start time.Time, seen []faulty.Request, err error, results retry.AttemptResults, tokens int) outcome {
-	o := outcome{Delays: gaps(seen), Took: time.Since(start), Error: kinds(err), Tokens: tokens}
+	o := outcome{Delays: gaps(seen), Took: time.Since(start).Round(time.Microsecond), Error: kinds(err), Tokens: tokens}
 	ids, bodies := make(map[string]bool), make(map[string]bool)
 	for _, r := range seen {
 		o.Attempts = append(o.Attempts, r.Attempt)
 		ids[r.Invocation], bodies[r.Body] = true, true
-		o.Signed = append(o.Signed, r.Signed.Sub(r.At).Round(time.Second))
+		o.Signed = append(o.Signed, r.Signed.Sub(r.At).Round(time.Minute))
 	}
 	o.IDs, o.Bodies = len(ids), len(bodies)
 	for _, r := range results.Results {

@@ -101,10 +101,11 @@ func get(ctx context.Context, client *dynamodb.Client, opts ...func(*dynamodb.Op
 	return client.GetItem(ctx, &dynamodb.GetItemInput{TableName: aws.String("t"), Key: keyed("1")}, opts...)
 }
 
-// gaps are the times between the requests.
+// gaps are the times between the requests, but for the nanosecond that the proxy
+// takes.
 func gaps(seen []faulty.Request) (between []time.Duration) {
 	for i := 1; i < len(seen); i++ {
-		between = append(between, seen[i].At.Sub(seen[i-1].At))
+		between = append(between, seen[i].At.Sub(seen[i-1].At).Round(time.Microsecond))
 	}
 	return between
 }

@@ -2,6 +2,7 @@ package faulty
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -78,11 +79,12 @@ func (w *Wire) Close() error {
 // Addr has no meaning on a wire.
 func (w *Wire) Addr() net.Addr { return &net.UnixAddr{Name: "wire", Net: "wire"} }
 
-// end is one end of a connection. What was reset reads as a TCP connection does.
+// end is one end of a connection. It fails as one of TCP does, and not as a pipe.
 type end struct {
 	net.Conn
 	other  *end
-	broken atomic.Bool
+	broken atomic.Bool // by the other end
+	closed atomic.Bool // by this one
 }
 
 // reset makes the other end's next read fail as after a TCP reset.
@@ -90,8 +92,30 @@ func (e *end) reset() { e.other.broken.Store(true) }
 
 func (e *end) Read(p []byte) (int, error) {
 	n, err := e.Conn.Read(p)
-	if err != nil && e.broken.Load() {
+	switch {
+	case err == nil:
+	case e.broken.Load():
 		err = &net.OpError{Op: "read", Net: "wire", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	case err == io.ErrClosedPipe:
+		err = &net.OpError{Op: "read", Net: "wire", Err: net.ErrClosed}
 	}
 	return n, err
+}
+
+// Write succeeds although the other end is gone: what is written to a socket is
+// out of sight, and it is the next read that fails.
+func (e *end) Write(p []byte) (int, error) {
+	n, err := e.Conn.Write(p)
+	if err == io.ErrClosedPipe {
+		if !e.closed.Load() {
+			return len(p), nil
+		}
+		err = &net.OpError{Op: "write", Net: "wire", Err: net.ErrClosed}
+	}
+	return n, err
+}
+
+func (e *end) Close() error {
+	e.closed.Store(true)
+	return e.Conn.Close()
 }
