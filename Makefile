@@ -7,19 +7,29 @@ BENCHTIME ?= 50ms
 COUNT     ?= 6
 PROCS     ?= 1,2
 CALLS     ?= 3000
+VIRTUAL   ?= 30s
 VECTORS   := testdata/vectors
 UPSTREAM  ?= ../shared/vectors
 
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo test race fuzz bench vectors lint ci checks demo-check bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench vectors lint ci checks demo-check bin/reprise bin/tools
 
 help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: bin/reprise ## watch the engine retry real HTTP calls against a faulty server (ARGS= for drive's flags)
 	bin/reprise drive $(ARGS)
+
+dynamo: ## a DynamoDB client with 50 ms for each call: the engine next to the SDK's own retryer, on the same faults
+	go run -C examples/dynamodb . $(ARGS)
+
+dynamo-throttle: ## the SDK's modes and ours before a DynamoDB that takes 1000 requests/s, 30 s each (ARGS="-time 5s")
+	go run -C adapters/awsretry/proof ./throttle $(ARGS)
+
+dynamo-throttle-virtual: ## the same in virtual time (VIRTUAL, 30s), where the machine slows nobody down
+	@go test -C adapters/awsretry/proof ./throttle -count=1 -run TestVirtual -v -args -virtual $(VIRTUAL)
 
 test: ## every test of every module: under the race detector (hammers cut short), then without it, at full size
 	$(call each,go test -race -short -count=1 -timeout 5m ./...)

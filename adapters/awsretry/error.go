@@ -29,6 +29,13 @@ func (e *callError) Is(target error) bool {
 	return ok && target == cancelled.Err
 }
 
+// Timeout reports whether the SDK's error would: a deadline that no delay fits
+// before is a timeout, although it has not come yet.
+func (e *callError) Timeout() bool {
+	var t interface{ Timeout() bool }
+	return errors.As(e.sdk, &t) && t.Timeout() || e.engine.Timeout()
+}
+
 // As knows the SDK's types.
 func (e *callError) As(target any) bool {
 	switch target := target.(type) {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package dynamoretry_test
+
+const notRace = 1
