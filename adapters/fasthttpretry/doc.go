@@ -82,7 +82,9 @@
 //	ErrDialTimeout, ErrTLSHandshakeTimeout transient, and nothing was sent
 //	a pipelined connection that stopped    transient
 //	ErrNoFreeConns, ErrPipelineOverflow,   final: this client's own limits; a retry makes them worse.
-//	ErrNoAvailableClients                  MaxConnWaitTimeout waits for a connection
+//	ErrNoAvailableClients                  MaxConnWaitTimeout waits for a connection. Nothing
+//	                                       was asked of the server, so adaptive mode does
+//	                                       not count them (R8.3)
 //	ErrBodyTooLarge, ErrSmallBuffer,       final: the same again would come back
 //	ErrBrokenChunk, what is no HTTP
 //
