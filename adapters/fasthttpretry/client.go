@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/mono"
 )
 
 // Doer sends one request: a *fasthttp.Client, *fasthttp.HostClient,
@@ -25,10 +26,13 @@ type Doer interface {
 }
 
 // Client sends requests through another client, and again where the engine says
-// so. It is safe for use by many goroutines and immutable; make one with [New]
-// for each client and keep it. The zero Client fails every request with an error
+// so. It is safe for use by many goroutines and must not be copied; make one
+// with [New] for each client and keep it. The zero Client fails every request with an error
 // that says so. It is a [Doer], and a fasthttp.BalancingClient.
 type Client struct {
+	// idle leads, because its word must lie on an 8-byte border on 32-bit
+	// machines too.
+	idle   idle
 	engine *engine.Engine
 	doer   Doer
 	// takesBody says that doer may keep a request's body when its time is up.
@@ -57,7 +61,7 @@ func New(e *engine.Engine, client Doer, opts ...Option) (*Client, error) {
 	if err := checkBeneath(client); err != nil {
 		return nil, err
 	}
-	c := &Client{engine: e, doer: client, takesBody: takesBody(client)}
+	c := &Client{engine: e, doer: client, takesBody: takesBody(client), idle: idle{clients: idleOf(client), anchor: mono.At(time.Now())}}
 	for i, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("reprise/fasthttpretry: option %d of %d is nil", i+1, len(opts))
@@ -133,13 +137,11 @@ func (c *Client) PendingRequests() int {
 	return 0
 }
 
-// CloseIdleConnections closes the idle connections of the client beneath, if
-// that can. Takes fasthttp's locks.
+// CloseIdleConnections closes the idle connections of the client beneath, or of
+// those that an LBClient was made with, where they can. Takes fasthttp's locks.
 func (c *Client) CloseIdleConnections() {
 	if c != nil {
-		if p, ok := c.doer.(interface{ CloseIdleConnections() }); ok {
-			p.CloseIdleConnections()
-		}
+		c.idle.close()
 	}
 }
 

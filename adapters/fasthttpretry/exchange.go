@@ -126,6 +126,9 @@ func (x *exchange) admit(call *engine.Call) (Result, error) {
 // an answer.
 func (x *exchange) failed(call *engine.Call, err error) (again bool, _ Result, _ error) {
 	f := x.examine(err)
+	if f.diedIdle() {
+		x.c.idle.drop() // before the wait, so that what is sent after it dials anew
+	}
 	ctx, stop := x.waiting() // now, so that a deadline that has passed shows at once
 	defer stop()
 	o := engine.OutcomeOf(f.verdict)

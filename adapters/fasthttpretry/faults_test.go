@@ -26,7 +26,8 @@ import (
 //	112            TestDoorsAgree: 429, 500 and 503 count, 413 and below 400 do not
 //	115            TestNotReplayable, TestStreamedBody
 //	116            TestOneConnection
-//	118, 121       TestNothingIsSentBeneath, TestInterimAnswers
+//	118            TestNothingIsSentBeneath, TestDeadConnections
+//	121            TestNothingIsSentBeneath, TestInterimAnswers
 //	122            TestBigBodies: there is no limit up to which a body is kept
 //	130            TestDoorsAgree
 //	133            TestProxyAnswers, TestProxyStreams
