@@ -118,9 +118,18 @@ func (c *Client) DoDeadline(req *fasthttp.Request, resp *fasthttp.Response, dead
 // a delay, or the wait for the limiter, at once; fasthttp cannot be stopped in
 // the middle of an attempt, so one that is under way runs to its own end, which
 // the deadline or [WithAttemptTimeout] bounds. A *fasthttp.RequestCtx is such a
-// context: it is done when its server shuts down.
+// context: it is done when its server shuts down, and what is in that server's
+// hands then is still to be answered. So a call whose context is cancelled
+// beforehand makes its first attempt, and no other. One whose deadline has passed
+// sends nothing: its error is fasthttp.ErrTimeout and context.DeadlineExceeded.
 func (c *Client) DoContext(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response) (Result, error) {
-	deadline, _ := ctx.Deadline()
+	if ctx == nil {
+		return Result{}, errNilContext
+	}
+	deadline, bounded := ctx.Deadline()
+	if bounded && !time.Now().Before(deadline) {
+		return Result{Reason: engine.ReasonDeadline}, errGoneBy
+	}
 	return c.do(ctx, deadline, req, resp)
 }
 
@@ -148,7 +157,7 @@ func (c *Client) CloseIdleConnections() {
 // do is one call. A zero deadline is none. What follows its first lines is for
 // calls that need nothing but an attempt that succeeds.
 func (c *Client) do(ctx context.Context, deadline time.Time, req *fasthttp.Request, resp *fasthttp.Response) (Result, error) {
-	if c == nil || !c.plain || resp == nil || !deadline.IsZero() || req.GetTimeOut() > 0 || req.Header.IsConnect() {
+	if c == nil || !c.plain || req == nil || resp == nil || !deadline.IsZero() || req.GetTimeOut() > 0 || req.Header.IsConnect() {
 		return c.doWith(ctx, deadline, req, resp)
 	}
 	streamed := req.IsBodyStream() // asked first: it is none any more once it has been sent
@@ -190,6 +199,9 @@ func (c *Client) doWith(ctx context.Context, deadline time.Time, req *fasthttp.R
 	if c == nil || c.engine == nil {
 		return Result{}, errZeroClient
 	}
+	if req == nil {
+		return Result{}, errNilRequest
+	}
 	x := exchange{c: c, engine: c.engine, ctx: ctx, deadline: deadline, req: req, resp: resp}
 	if req.Header.IsConnect() {
 		return Result{Attempts: 1}, x.sendOnce() // a tunnel, not an answer
@@ -219,4 +231,9 @@ func succeeded(e *engine.Engine, resp *fasthttp.Response) bool {
 	return status < 400 && e.Classifier().Response(status, "") == classify.NonRetryable
 }
 
-var errZeroClient = errors.New("reprise/fasthttpretry: this *Client is nil or zero: make one with New")
+var (
+	errZeroClient = errors.New("reprise/fasthttpretry: this *Client is nil or zero: make one with New")
+	errNilRequest = errors.New("reprise/fasthttpretry: the request is nil")
+	errNilContext = errors.New("reprise/fasthttpretry: DoContext needs a context; this one is nil (context.Background() will do)")
+	errGoneBy     = fmt.Errorf("reprise/fasthttpretry: nothing was sent: %w (%w before the call)", fasthttp.ErrTimeout, context.DeadlineExceeded)
+)
