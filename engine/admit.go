@@ -144,7 +144,7 @@ func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 	}
 	c.flags &^= granted // what has failed was sent
 	if ctx.Err() != nil && (o.Class != classify.NonRetryable || o.Cancelled) {
-		if c.flags&limited != 0 && o.Class == classify.Throttling {
+		if c.flags&limited != 0 && o.Class == classify.Throttling && !o.Local {
 			c.engine.heardNow(true, c.admittedNanos) // a throttle is the server's, whoever listens
 		}
 		return c.abandon(o.Class, endOf(ctx))

@@ -121,7 +121,7 @@ func (c *Call) succeed() {
 
 // Fail reports that the attempt has failed and says what to do, in the order of
 // R2.1: retryable, attempts, quota, backoff; in adaptive mode the limiter is told
-// first (R2.2). A refusal takes no tokens. Like [Call.FailAt] with the present
+// first (R2.2), unless the failure was local (R8.3). A refusal takes no tokens. Like [Call.FailAt] with the present
 // time; the clock is read only if the outcome has a deadline, and in adaptive
 // mode.
 func (c *Call) Fail(o Outcome) Decision {
@@ -132,7 +132,7 @@ func (c *Call) Fail(o Outcome) Decision {
 	if !o.Deadline.IsZero() {
 		left = o.Deadline.Sub(c.engine.policy.Load().clock.Now())
 	}
-	if c.flags&limited != 0 {
+	if c.flags&limited != 0 && !o.Local {
 		c.engine.heardNow(o.Class == classify.Throttling, c.admittedNanos)
 	}
 	return c.fail(o.Class, o.RetryAfter, left, o.NotReplayable)
@@ -148,7 +148,7 @@ func (c *Call) FailAt(now time.Time, o Outcome) Decision {
 	if !o.Deadline.IsZero() {
 		left = o.Deadline.Sub(now)
 	}
-	if c.flags&limited != 0 {
+	if c.flags&limited != 0 && !o.Local {
 		l := c.engine.limiter
 		c.engine.heard(l.Nanos(now), o.Class == classify.Throttling, c.admittedNanos)
 	}

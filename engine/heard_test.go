@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // R2.2: the limiter knows of a failure before it is decided what follows, so a
@@ -61,6 +63,89 @@ func TestEveryResponseIsCountedAndOnlyThrottlesCut(t *testing.T) {
 		s := e.Stats().Limiter
 		assert.False(t, s.Enabled, name)
 		assert.InDelta(t, 10, s.MeasuredRate, 1e-6, name)
+	}
+}
+
+// R8.3, peer fault 64: a failure of which the server knows nothing is no sample.
+// It moves neither the rate nor what is measured, whatever its class and by each
+// way in; the decision is as for any other of its class. What the attempt took to
+// be sent is not given back.
+func TestPeerFault64LocalFailuresAreNoSamples(t *testing.T) {
+	for name, fail := range map[string]func(*engine.Call, time.Time, engine.Outcome) engine.Decision{
+		"Fail":   func(c *engine.Call, _ time.Time, o engine.Outcome) engine.Decision { return c.Fail(o) },
+		"FailAt": func(c *engine.Call, now time.Time, o engine.Outcome) engine.Decision { return c.FailAt(now, o) },
+		"FailIn": func(c *engine.Call, _ time.Time, o engine.Outcome) engine.Decision { return c.FailIn(t.Context(), o) },
+		"FailBeside": func(c *engine.Call, _ time.Time, o engine.Outcome) engine.Decision {
+			c.FailBeside(engine.Hedge{}, o)
+			return c.Fail(o)
+		},
+	} {
+		for _, row := range []struct {
+			outcome engine.Outcome
+			reason  engine.Reason
+			left    int
+		}{
+			{final, engine.ReasonNonRetryable, 500},
+			{transient, engine.ReasonRetry, 486},
+			{throttling, engine.ReasonRetry, 495},
+		} {
+			clock := &fakeClock{now: time.Unix(100, 0)}
+			e := adaptive(t, engine.WithClock(clock), engine.WithThrottleCoalescing(time.Second))
+			limiter := func() (ratelimit.Stats, float64) {
+				s := e.Stats().Limiter
+				level := s.Level
+				s.Level, s.SinceThrottle = 0, 0 // time moves these
+				return s, level
+			}
+			c := e.Begin()
+			c.Fail(throttling)
+			c.Abandon()
+			clock.now = clock.now.Add(2 * time.Second)
+			before, _ := limiter()
+			c = e.Begin()
+			require.Zero(t, c.AdmitAt(clock.now))
+			_, spent := limiter()
+			clock.now = clock.now.Add(600 * ms)
+			row.outcome.Local = true
+			d := fail(&c, clock.now, row.outcome)
+			after, level := limiter()
+			assert.Equal(t, before, after, "%s %+v", name, row)
+			assert.InDelta(t, spent, level, 0.31, "%s %+v: 0.6 s at 0.5/s, and no token", name, row)
+			assert.Equal(t, row.reason, d.Reason, "%s %+v", name, row)
+			assert.Equal(t, row.left, e.Stats().QuotaLevel, "%s %+v", name, row)
+
+			fresh := adaptive(t, engine.WithClock(clock))
+			for range 5 {
+				clock.now = clock.now.Add(time.Second)
+				c := fresh.Begin()
+				require.Zero(t, c.AdmitAt(clock.now))
+				fail(&c, clock.now, row.outcome)
+				c.Abandon()
+			}
+			assert.False(t, fresh.Stats().Limiter.Enabled, "%s %+v", name, row)
+			assert.Zero(t, fresh.Stats().Limiter.MeasuredRate, "%s %+v", name, row)
+		}
+	}
+}
+
+// What a verdict proves to be local: this machine had nothing to make the
+// connection with, or there was no address to make it to. A server that cannot be
+// reached is not.
+func TestOutcomeOfLocalFailures(t *testing.T) {
+	for _, row := range []struct {
+		verdict classify.Verdict
+		local   bool
+	}{
+		{classify.Verdict{}, false},
+		{classify.Verdict{Rule: classify.RuleLocalFault, NeverSent: true}, true},
+		{classify.Verdict{Rule: classify.RuleBadRequest, NeverSent: true}, true},
+		{classify.Verdict{Rule: classify.RuleLocalFault}, false}, // it may have been on the way
+		{classify.Verdict{Rule: classify.RuleBadRequest}, false},
+		{classify.Verdict{Class: classify.Transient, Rule: classify.RuleRefused, NeverSent: true}, false},
+		{classify.Verdict{Class: classify.Transient, Rule: classify.RuleTimeout, NeverSent: true}, false},
+		{classify.Verdict{Rule: classify.RuleCertificate, NeverSent: true}, false},
+	} {
+		assert.Equal(t, row.local, engine.OutcomeOf(row.verdict).Local, "%+v", row.verdict)
 	}
 }
 
@@ -122,6 +207,7 @@ func TestWhatADoneContextTellsTheLimiter(t *testing.T) {
 		{throttling, true},
 		{transient, false},
 		{engine.Outcome{Cancelled: true}, false},
+		{engine.Outcome{Class: classify.Throttling, Local: true}, false},
 	} {
 		clock := &fakeClock{now: time.Unix(100, 0)}
 		e := adaptive(t, engine.WithClock(clock))

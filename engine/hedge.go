@@ -93,9 +93,9 @@ func (c *Call) Adopt(h Hedge) {
 // FailBeside reports that one of two attempts has failed while the other is
 // still under way: h, or, with the zero Hedge, the one that h was sent beside. It
 // decides nothing and moves no token; in adaptive mode the limiter hears of the
-// response (R2.2). Lock-free, allocates and reads the clock as [Call.Fail].
+// response (R2.2), unless the failure was local (R8.3). Lock-free, allocates and reads the clock as [Call.Fail].
 func (c *Call) FailBeside(h Hedge, o Outcome) {
-	if c.quick == nil || c.flags&limited == 0 {
+	if c.quick == nil || c.flags&limited == 0 || o.Local {
 		return
 	}
 	admittedNanos := c.admittedNanos

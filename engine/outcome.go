@@ -26,11 +26,22 @@ type Outcome struct {
 	// context is done the call then ends as ReasonCancelled or ReasonDeadline,
 	// and not as an answer of the server's (R3.6).
 	Cancelled bool
+	// Local says that the failure is this client's own and that nothing was
+	// asked of the server, such as a pool of connections that has none left. The
+	// limiter of adaptive mode hears nothing of it (R8.3), and the token that the
+	// attempt took when it was admitted stays spent: R8 gives none back. All else
+	// is as without it. Say it only where it is certain.
+	Local bool
 }
 
-// OutcomeOf returns what a verdict on an error means for a call.
+// OutcomeOf returns what a verdict on an error means for a call. It is Local if
+// this machine had no file, port or memory for the connection, or the address
+// cannot be one.
 func OutcomeOf(v classify.Verdict) Outcome {
-	return Outcome{Class: v.Class, RetryAfter: v.RetryAfter, Cancelled: v.Rule == classify.RuleCancelled}
+	return Outcome{
+		Class: v.Class, RetryAfter: v.RetryAfter, Cancelled: v.Rule == classify.RuleCancelled,
+		Local: v.NeverSent && (v.Rule == classify.RuleLocalFault || v.Rule == classify.RuleBadRequest),
+	}
 }
 
 // Decision is what to do after a failed attempt. The zero Decision ends the

@@ -3,7 +3,10 @@ package awsretry_test
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +99,25 @@ func TestNotAdmitted(t *testing.T) {
 		require.ErrorAs(t, err, &own)
 		assert.Zero(t, own.Attempts)
 		assert.Positive(t, own.Wait)
+	})
+}
+
+// R8.3, peer fault 64: a failure that the service has no part in is no sample, one
+// on the way to it is.
+func TestLocalFailuresAreNoSamples(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		for errno, sample := range map[syscall.Errno]bool{syscall.EMFILE: false, syscall.ECONNREFUSED: true} {
+			broken := answer{err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", errno)}}
+			s := &server{script: []answer{broken, broken, broken, broken, broken}}
+			e := newEngine(t, engine.WithMode(engine.Adaptive), engine.WithMaxAttempts(1))
+			c := newClient(config(s, e), "S3")
+			for range 5 {
+				_, _, err := c.call(t.Context(), "GetObject", &input{})
+				require.ErrorIs(t, err, errno)
+				<-time.After(time.Second)
+			}
+			assert.Equal(t, sample, e.Stats().Limiter.MeasuredRate > 0, "%v", errno)
+		}
 	})
 }
 

@@ -29,6 +29,7 @@ func (x *exchange) examine(ctx context.Context, err error) engine.Outcome {
 func examine(c *classify.Classifier, class func(error) (classify.Class, bool), err error) engine.Outcome {
 	v := c.ExplainError(err)
 	o := engine.OutcomeOf(v)
+	o.Local = o.Local || local(c, v, err)
 	if v.Rule == classify.RuleThrottleStatus && modelled(err) {
 		o.Class = classify.NonRetryable // R3.4
 	}
@@ -41,6 +42,17 @@ func examine(c *classify.Classifier, class func(error) (classify.Class, bool), e
 		o.RetryAfter = asked
 	}
 	return o
+}
+
+// local reports whether the failure is this machine's own and nothing was asked of
+// the service (R8.3). What the HTTP client returned proves it; the response error
+// that the SDK puts around it, for want of a response, hides the proof.
+func local(c *classify.Classifier, v classify.Verdict, err error) bool {
+	if v.Rule != classify.RuleLocalFault && v.Rule != classify.RuleBadRequest {
+		return false
+	}
+	var send *smithyhttp.RequestSendError
+	return errors.As(err, &send) && engine.OutcomeOf(c.ExplainError(send.Err)).Local
 }
 
 // retryAfter returns the x-amz-retry-after header of the response in an error,

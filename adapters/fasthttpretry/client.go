@@ -10,6 +10,7 @@ import (
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/mono"
 )
 
 // Doer sends one request: a *fasthttp.Client, *fasthttp.HostClient,
@@ -25,10 +26,13 @@ type Doer interface {
 }
 
 // Client sends requests through another client, and again where the engine says
-// so. It is safe for use by many goroutines and immutable; make one with [New]
-// for each client and keep it. The zero Client fails every request with an error
+// so. It is safe for use by many goroutines and must not be copied; make one
+// with [New] for each client and keep it. The zero Client fails every request with an error
 // that says so. It is a [Doer], and a fasthttp.BalancingClient.
 type Client struct {
+	// idle leads, because its word must lie on an 8-byte border on 32-bit
+	// machines too.
+	idle   idle
 	engine *engine.Engine
 	doer   Doer
 	// takesBody says that doer may keep a request's body when its time is up.
@@ -57,7 +61,7 @@ func New(e *engine.Engine, client Doer, opts ...Option) (*Client, error) {
 	if err := checkBeneath(client); err != nil {
 		return nil, err
 	}
-	c := &Client{engine: e, doer: client, takesBody: takesBody(client)}
+	c := &Client{engine: e, doer: client, takesBody: takesBody(client), idle: idle{clients: idleOf(client), anchor: mono.At(time.Now())}}
 	for i, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("reprise/fasthttpretry: option %d of %d is nil", i+1, len(opts))
@@ -114,9 +118,18 @@ func (c *Client) DoDeadline(req *fasthttp.Request, resp *fasthttp.Response, dead
 // a delay, or the wait for the limiter, at once; fasthttp cannot be stopped in
 // the middle of an attempt, so one that is under way runs to its own end, which
 // the deadline or [WithAttemptTimeout] bounds. A *fasthttp.RequestCtx is such a
-// context: it is done when its server shuts down.
+// context: it is done when its server shuts down, and what is in that server's
+// hands then is still to be answered. So a call whose context is cancelled
+// beforehand makes its first attempt, and no other. One whose deadline has passed
+// sends nothing: its error is fasthttp.ErrTimeout and context.DeadlineExceeded.
 func (c *Client) DoContext(ctx context.Context, req *fasthttp.Request, resp *fasthttp.Response) (Result, error) {
-	deadline, _ := ctx.Deadline()
+	if ctx == nil {
+		return Result{}, errNilContext
+	}
+	deadline, bounded := ctx.Deadline()
+	if bounded && !time.Now().Before(deadline) {
+		return Result{Reason: engine.ReasonDeadline}, errGoneBy
+	}
 	return c.do(ctx, deadline, req, resp)
 }
 
@@ -133,20 +146,18 @@ func (c *Client) PendingRequests() int {
 	return 0
 }
 
-// CloseIdleConnections closes the idle connections of the client beneath, if
-// that can. Takes fasthttp's locks.
+// CloseIdleConnections closes the idle connections of the client beneath, or of
+// those that an LBClient was made with, where they can. Takes fasthttp's locks.
 func (c *Client) CloseIdleConnections() {
 	if c != nil {
-		if p, ok := c.doer.(interface{ CloseIdleConnections() }); ok {
-			p.CloseIdleConnections()
-		}
+		c.idle.close()
 	}
 }
 
 // do is one call. A zero deadline is none. What follows its first lines is for
 // calls that need nothing but an attempt that succeeds.
 func (c *Client) do(ctx context.Context, deadline time.Time, req *fasthttp.Request, resp *fasthttp.Response) (Result, error) {
-	if c == nil || !c.plain || resp == nil || !deadline.IsZero() || req.GetTimeOut() > 0 || req.Header.IsConnect() {
+	if c == nil || !c.plain || req == nil || resp == nil || !deadline.IsZero() || req.GetTimeOut() > 0 || req.Header.IsConnect() {
 		return c.doWith(ctx, deadline, req, resp)
 	}
 	streamed := req.IsBodyStream() // asked first: it is none any more once it has been sent
@@ -188,6 +199,9 @@ func (c *Client) doWith(ctx context.Context, deadline time.Time, req *fasthttp.R
 	if c == nil || c.engine == nil {
 		return Result{}, errZeroClient
 	}
+	if req == nil {
+		return Result{}, errNilRequest
+	}
 	x := exchange{c: c, engine: c.engine, ctx: ctx, deadline: deadline, req: req, resp: resp}
 	if req.Header.IsConnect() {
 		return Result{Attempts: 1}, x.sendOnce() // a tunnel, not an answer
@@ -217,4 +231,9 @@ func succeeded(e *engine.Engine, resp *fasthttp.Response) bool {
 	return status < 400 && e.Classifier().Response(status, "") == classify.NonRetryable
 }
 
-var errZeroClient = errors.New("reprise/fasthttpretry: this *Client is nil or zero: make one with New")
+var (
+	errZeroClient = errors.New("reprise/fasthttpretry: this *Client is nil or zero: make one with New")
+	errNilRequest = errors.New("reprise/fasthttpretry: the request is nil")
+	errNilContext = errors.New("reprise/fasthttpretry: DoContext needs a context; this one is nil (context.Background() will do)")
+	errGoneBy     = fmt.Errorf("reprise/fasthttpretry: nothing was sent: %w (%w before the call)", fasthttp.ErrTimeout, context.DeadlineExceeded)
+)

@@ -25,10 +25,17 @@
 //
 // A connection that the server closed while it was idle is found out by an
 // attempt, which fails; that attempt counts and costs, other than behind net/http,
-// whose transport knows that it kept the connection and mends that by itself.
-// fasthttp does not say whether a connection was new, so such a failure proves
-// nothing about what the server saw: a POST is not sent again. MaxIdleConnDuration
-// below the server's keep-alive time avoids it.
+// whose transport knows that it kept the connection and mends that by itself. One
+// such connection is seldom alone: a server that restarts ends them all. So when an
+// attempt's connection has ended or was reset before the beginning of an answer,
+// the idle connections of the client beneath are closed (of an LBClient, those of
+// the clients that it was made with), and what is sent after that goes out on new
+// ones. fasthttp cannot be told which host's to close, so this happens once a
+// second at the most in all of a [Client]. What remains: connections that die
+// within a second of such a closing still cost an attempt each; and a POST on a
+// dead connection is not sent again, for fasthttp does not say whether the
+// connection was new, so that the failure proves nothing about what the server saw.
+// MaxIdleConnDuration below the server's keep-alive time avoids both.
 //
 // An LBClient chooses an upstream for each attempt, and bounds it by its own
 // Timeout, 1 s unless set. To balance over engines
@@ -82,7 +89,9 @@
 //	ErrDialTimeout, ErrTLSHandshakeTimeout transient, and nothing was sent
 //	a pipelined connection that stopped    transient
 //	ErrNoFreeConns, ErrPipelineOverflow,   final: this client's own limits; a retry makes them worse.
-//	ErrNoAvailableClients                  MaxConnWaitTimeout waits for a connection
+//	ErrNoAvailableClients                  MaxConnWaitTimeout waits for a connection. Nothing
+//	                                       was asked of the server, so adaptive mode does
+//	                                       not count them (R8.3)
 //	ErrBodyTooLarge, ErrSmallBuffer,       final: the same again would come back
 //	ErrBrokenChunk, what is no HTTP
 //

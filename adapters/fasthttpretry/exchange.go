@@ -2,12 +2,14 @@ package fasthttpretry
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/answer"
 	"github.com/reprise-go/reprise/internal/invocation"
 )
 
@@ -27,6 +29,7 @@ type exchange struct {
 	body     keptBody
 	id       string // amz-sdk-invocation-id, once there is one
 	named    bool   // and it is we who put it in
+	asked    string // amz-sdk-request, as the caller set it
 }
 
 // open looks at the request before the first attempt.
@@ -61,6 +64,11 @@ func (x *exchange) close() {
 		x.body.release(x.req)
 	}
 	if x.ownResp {
+		// A short body is read to its end, as fasthttp does it, and the connection
+		// lives.
+		if n := x.resp.Header.ContentLength(); x.resp.IsBodyStream() && n >= 0 && n <= answer.PeekLimit {
+			_ = x.resp.BodyWriteTo(io.Discard)
+		}
 		fasthttp.ReleaseResponse(x.resp)
 	}
 }
@@ -126,6 +134,9 @@ func (x *exchange) admit(call *engine.Call) (Result, error) {
 // an answer.
 func (x *exchange) failed(call *engine.Call, err error) (again bool, _ Result, _ error) {
 	f := x.examine(err)
+	if f.diedIdle() {
+		x.c.idle.drop() // before the wait, so that what is sent after it dials anew
+	}
 	ctx, stop := x.waiting() // now, so that a deadline that has passed shows at once
 	defer stop()
 	o := engine.OutcomeOf(f.verdict)
@@ -137,7 +148,7 @@ func (x *exchange) failed(call *engine.Call, err error) (again bool, _ Result, _
 	d := call.FailIn(ctx, o)
 	retrying := d.Reason == engine.ReasonRetry
 	if retrying && x.resp.IsBodyStream() {
-		_ = x.resp.CloseBodyStream() // before the wait, in which no connection is held
+		x.letGo(call)
 	}
 	if d = call.Wait(ctx, o, d); d.Reason == engine.ReasonRetry {
 		x.again()
@@ -161,6 +172,19 @@ func (x *exchange) failed(call *engine.Call, err error) (again bool, _ Result, _
 		return false, r, nil
 	}
 	return false, r, call.Wrap(ctx, err, o.Class, d)
+}
+
+// letGo closes the streamed body of a failed answer, before the wait, in which no
+// connection is held. A retry is not sent if that panics (R6.3).
+func (x *exchange) letGo(call *engine.Call) {
+	closed := false
+	defer func() {
+		if !closed {
+			call.Abandon()
+		}
+	}()
+	_ = x.resp.CloseBodyStream()
+	closed = true
 }
 
 // waiting returns the context that the engine waits under: the caller's, with
@@ -191,15 +215,22 @@ func (x *exchange) again() {
 // addHeaders adds the headers of attempt n (R9).
 func (x *exchange) addHeaders(n int) {
 	h := &x.req.Header
-	if n == 1 && len(h.Peek(invocation.IDHeader)) == 0 {
-		x.named, x.id = true, invocation.NewID()
-		h.Set(invocation.IDHeader, x.id)
+	if n == 1 {
+		x.asked = string(h.Peek(invocation.AttemptHeader))
+		if len(h.Peek(invocation.IDHeader)) == 0 {
+			x.named, x.id = true, invocation.NewID()
+			h.Set(invocation.IDHeader, x.id)
+		}
 	}
 	h.Set(invocation.AttemptHeader, invocation.Attempt(n, x.engine.MaxAttempts()))
 }
 
 func (x *exchange) removeHeaders() {
-	x.req.Header.Del(invocation.AttemptHeader)
+	if x.asked == "" {
+		x.req.Header.Del(invocation.AttemptHeader)
+	} else {
+		x.req.Header.Set(invocation.AttemptHeader, x.asked)
+	}
 	if x.named {
 		x.req.Header.Del(invocation.IDHeader)
 	}

@@ -3,6 +3,7 @@ package fasthttpretry
 import (
 	"bytes"
 	"io"
+	"iter"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -84,9 +85,17 @@ func readStream(resp *fasthttp.Response) ([]byte, error) {
 	return body, nil
 }
 
-// field returns a header's value, whatever the case of its name: a client may
-// leave names as the server wrote them (DisableHeaderNamesNormalizing).
-func field(h *fasthttp.ResponseHeader, name string) string {
+// fields is what a request's header and a response's have in common.
+type fields interface {
+	Peek(key string) []byte
+	All() iter.Seq2[[]byte, []byte]
+	Del(key string)
+	DelBytes(key []byte)
+}
+
+// field returns a header's value, whatever the case of its name: names may have
+// been left as somebody wrote them (DisableHeaderNamesNormalizing).
+func field(h fields, name string) string {
 	if v := h.Peek(name); len(v) > 0 {
 		return string(v)
 	}

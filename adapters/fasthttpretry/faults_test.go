@@ -1,6 +1,7 @@
 package fasthttpretry_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,13 +19,15 @@ import (
 // holds the right value here:
 //
 //	5, 7, 22       below
+//	64             below
 //	67, 74, 88     TestDoorsAgree; 88 also TestHintBeyondTheDeadline
 //	106, 107, 110  TestDoorsAgree
 //	109            TestHintIsAFloor
 //	112            TestDoorsAgree: 429, 500 and 503 count, 413 and below 400 do not
 //	115            TestNotReplayable, TestStreamedBody
 //	116            TestOneConnection
-//	118, 121       TestNothingIsSentBeneath, TestInterimAnswers
+//	118            TestNothingIsSentBeneath, TestDeadConnections
+//	121            TestNothingIsSentBeneath, TestInterimAnswers
 //	122            TestBigBodies: there is no limit up to which a body is kept
 //	130            TestDoorsAgree
 //	133            TestProxyAnswers, TestProxyStreams
@@ -94,6 +97,27 @@ func TestFault127And128Observer(t *testing.T) {
 	assert.Len(t, ev.retries, 3)
 	assert.Len(t, ev.success, 3)
 	assert.Equal(t, 2, ev.success[0].Attempts)
+}
+
+// 64: this client's own limits are no samples for the limiter (R8.3): of the
+// server they say nothing. A connection that it ended is one.
+func TestFault64LocalRefusalsAreNoSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for err, sample := range map[error]bool{
+			fasthttp.ErrNoFreeConns: false, fasthttp.ErrPipelineOverflow: false, fasthttp.ErrNoAvailableClients: false,
+			fmt.Errorf("ask: %w", fasthttp.ErrNoFreeConns): false,
+			fasthttp.ErrConnectionClosed:                   true, fasthttp.ErrDialTimeout: true,
+		} {
+			e := newEngine(t, engine.WithMode(engine.Adaptive), engine.WithMaxAttempts(1))
+			c := newClient(t, e, failing(err))
+			for range 5 {
+				req, resp := get(t, "http://service.test/")
+				require.ErrorIs(t, c.Do(req, resp), err)
+				<-time.After(time.Second)
+			}
+			assert.Equal(t, sample, e.Stats().Limiter.MeasuredRate > 0, "%v", err)
+		}
+	})
 }
 
 // A panic of the client beneath goes on, and the request is as it was.

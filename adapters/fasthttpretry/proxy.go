@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -29,7 +31,10 @@ import (
 // Where to is upstream's to say and never the request's: its Host and an absolute
 // URL in it count for nothing, and CONNECT is refused with 405. Headers that are
 // for one hop stay there, in both directions, among them Upgrade; Forwarded and
-// X-Forwarded-For, -Host and -Proto are replaced. The handler blocks for as long
+// X-Forwarded-For, -Host and -Proto are replaced, in whatever case they are
+// written. A body that the server streams is read into memory if the client beneath
+// is neither a fasthttp.Client nor a HostClient, which may go on with a body when
+// its time is up; bound it before the handler. The handler blocks for as long
 // as the call does; the shutdown of the server ends its waits.
 func NewProxy(c *Client, upstream string, timeout time.Duration) (fasthttp.RequestHandler, error) {
 	if c == nil || c.engine == nil {
@@ -74,6 +79,7 @@ func (p *proxy) handle(ctx *fasthttp.RequestCtx) {
 	if p.timeout > 0 {
 		deadline = time.Now().Add(p.timeout)
 	}
+	ctx.Response.Header.SetNoDefaultContentType(true) // an answer without one stays so
 	_, err := p.client.do(ctx, deadline, req, &ctx.Response)
 	var own *ResponseError
 	if err != nil && !errors.As(err, &own) {
@@ -94,9 +100,8 @@ func (p *proxy) rewrite(ctx *fasthttp.RequestCtx, req *fasthttp.Request) bool {
 	in := &ctx.Request
 	in.Header.CopyTo(&req.Header)
 	h := &req.Header
-	dropHopByHop(h)
-	h.Del(fasthttp.HeaderExpect) // the server has seen to it
-	h.Del(fasthttp.HeaderForwarded)
+	dropHopByHop(h, fasthttp.HeaderExpect, // which the server has seen to
+		fasthttp.HeaderForwarded, fasthttp.HeaderXForwardedFor, fasthttp.HeaderXForwardedHost, fasthttp.HeaderXForwardedProto)
 	h.Set(fasthttp.HeaderXForwardedFor, ctx.RemoteIP().String())
 	h.SetBytesV(fasthttp.HeaderXForwardedHost, in.Header.Host())
 	h.Set(fasthttp.HeaderXForwardedProto, "http")
@@ -163,26 +168,30 @@ var hopByHop = []string{
 	fasthttp.HeaderProxyAuthorization, fasthttp.HeaderTE, fasthttp.HeaderTransferEncoding, fasthttp.HeaderUpgrade,
 }
 
-// fields is what a request's header and a response's have in common.
-type fields interface {
-	PeekAll(key string) [][]byte
-	Del(key string)
-	DelBytes(key []byte)
-}
-
-func dropHopByHop(h fields) {
-	var named [][]byte
-	for _, list := range h.PeekAll(fasthttp.HeaderConnection) {
+// dropHopByHop takes away what is for one hop, and more.
+func dropHopByHop(h fields, more ...string) {
+	names := append(more, hopByHop...)
+	for key, list := range h.All() {
+		if !bytes.EqualFold(key, []byte(fasthttp.HeaderConnection)) {
+			continue
+		}
 		for name := range bytes.SplitSeq(list, []byte(",")) {
 			if name = bytes.TrimSpace(name); len(name) > 0 {
-				named = append(named, bytes.Clone(name)) // Del moves what list points to
+				names = append(names, string(name))
 			}
 		}
 	}
-	for _, name := range named {
-		h.DelBytes(name)
-	}
-	for _, name := range hopByHop {
+	for _, name := range names {
 		h.Del(name)
+	}
+	// A name may have been left as it was written, where fasthttp does not find it.
+	var left [][]byte
+	for key := range h.All() {
+		if slices.ContainsFunc(names, func(name string) bool { return len(name) == len(key) && strings.EqualFold(name, string(key)) }) {
+			left = append(left, bytes.Clone(key)) // Del moves what key points to
+		}
+	}
+	for _, key := range left {
+		h.DelBytes(key)
 	}
 }

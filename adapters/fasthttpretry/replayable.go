@@ -27,7 +27,7 @@ func idempotent(h *fasthttp.RequestHeader) bool {
 		fasthttp.MethodPut, fasthttp.MethodDelete:
 		return true
 	}
-	return len(h.Peek("Idempotency-Key")) > 0 || len(h.Peek("X-Idempotency-Key")) > 0
+	return field(h, "Idempotency-Key") != "" || field(h, "X-Idempotency-Key") != ""
 }
 
 // notReplayableError is the failure of an attempt and the reason why it was the

@@ -2,8 +2,11 @@ package httpretry_test
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +38,23 @@ func TestAdaptive(t *testing.T) {
 		assert.Equal(t, 200, resp.StatusCode)
 		assert.Equal(t, "text", b.sent[0].body)
 		assert.InDelta(t, 2*time.Second, b.sent[0].at.Sub(start), float64(2*ms))
+	})
+}
+
+// R8.3, peer fault 64: that this machine has no file left for a connection is no
+// sample, that the server does not listen is one.
+func TestLocalFailuresAreNoSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for errno, sample := range map[syscall.Errno]bool{syscall.EMFILE: false, syscall.ECONNREFUSED: true} {
+			e := newEngine(t, engine.WithMode(engine.Adaptive), engine.WithMaxAttempts(1))
+			b := failing(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", errno)})
+			for range 5 {
+				_, err := newTransport(t, e, httpretry.WithBase(b)).RoundTrip(request(t, t.Context(), http.MethodGet, nil))
+				require.ErrorIs(t, err, errno)
+				<-time.After(time.Second)
+			}
+			assert.Equal(t, sample, e.Stats().Limiter.MeasuredRate > 0, "%v", errno)
+		}
 	})
 }
 
