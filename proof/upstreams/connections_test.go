@@ -99,7 +99,6 @@ func TestKeepAliveRaces(t *testing.T) {
 			if strings.HasSuffix(call, "-once") {
 				if one.err != nil {
 					lost++
-					assert.Equal(t, engine.ReasonNotReplayable, one.reason, "%s: %v", call, one.err)
 				}
 				continue
 			}

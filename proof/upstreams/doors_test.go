@@ -55,11 +55,13 @@ type door struct {
 	// mends says that the client beneath takes another connection by itself if
 	// the one that it kept alive turns out to be dead, which is no attempt.
 	mends bool
+	// streams says that the answer is handed out before its body has been read.
+	streams bool
 }
 
 var doors = []door{
-	{"net-http", openHTTP, true},
-	{"fasthttp", openFasthttp, false},
+	{"net-http", openHTTP, true, true},
+	{"fasthttp", openFasthttp, false, false},
 }
 
 // throughEach runs a test through each door.

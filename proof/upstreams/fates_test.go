@@ -62,7 +62,6 @@ func TestRandomFailures(t *testing.T) {
 			}
 			require.Equal(t, attempts, one.attempts, "call %d: attempts that arrived", i)
 		}
-		t.Log(seen)
 		assert.Empty(t, seen, "requests that no attempt sent")
 		assert.Equal(t, level, e.tokens(), "R6")
 		s := e.Stats()
