@@ -10,6 +10,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/valyala/fasthttp v1.78.0
 	go.uber.org/atomic v1.12.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (

@@ -42,7 +42,8 @@ func start(t testing.TB, program, config string, env []string, args ...string) *
 	path, err := child.Find(program)
 	require.NoError(t, err)
 	s := &server{dir: t.TempDir(), gently: syscall.SIGQUIT}
-	for name, text := range map[string]string{"config": strings.ReplaceAll(config, "DIR", s.dir), "access": ""} {
+	// mode is a map that HAProxy can be told to change.
+	for name, text := range map[string]string{"config": strings.ReplaceAll(config, "DIR", s.dir), "access": "", "mode": "all live\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 	}
 	output, err := os.Create(filepath.Join(s.dir, "output"))
