@@ -20,21 +20,24 @@ func ms(list ...int) (delays []time.Duration) {
 	return delays
 }
 
-// What nginx answers, and what RETRY.md says of it. The draw is half of the
-// ceiling (R4): 25 and 50 ms after a transient failure, 500 and 1000 ms after a
-// throttling one.
-func TestAnswers(t *testing.T) {
+// row is an answer of nginx and what becomes of the call.
+type row struct {
+	name     string
+	location string // in nginx
+	ask      ask
+	attempts int
+	class    classify.Class
+	reason   engine.Reason
+	delays   []time.Duration
+	tokens   int
+}
+
+// rows are what nginx answers, and what RETRY.md says of it. The draw is half of
+// the ceiling (R4): 25 and 50 ms after a transient failure, 500 and 1000 ms after
+// a throttling one.
+func rows() []row {
 	const jsonBody = "default_type application/x-amz-json-1.0; return "
-	rows := []struct {
-		name     string
-		location string
-		ask      ask
-		attempts int
-		class    classify.Class
-		reason   engine.Reason
-		delays   []time.Duration
-		tokens   int
-	}{
+	return []row{
 		{"R3.2 500", `return 500 "its own";`, ask{}, 3, classify.Transient, engine.ReasonMaxAttempts, ms(25, 50), 472},
 		{"R3.2 502", `return 502 "its own";`, ask{}, 3, classify.Transient, engine.ReasonMaxAttempts, ms(25, 50), 472},
 		{"R3.2 503", `return 503 "its own";`, ask{}, 3, classify.Transient, engine.ReasonMaxAttempts, ms(25, 50), 472},
@@ -64,8 +67,11 @@ func TestAnswers(t *testing.T) {
 		{"R5.1 a negative hint", `add_header x-amz-retry-after -300 always; return 503 "its own";`, ask{}, 3, classify.Transient, engine.ReasonMaxAttempts, ms(25, 50), 472},
 		{"R5.1 a hint makes nothing retryable", `add_header x-amz-retry-after 300 always; return 404 "its own";`, ask{}, 1, classify.NonRetryable, engine.ReasonNonRetryable, nil, 500},
 	}
+}
+
+func TestAnswers(t *testing.T) {
 	throughEach(t, func(t *testing.T, d door) {
-		for _, row := range rows {
+		for _, row := range rows() {
 			t.Run(row.name, func(t *testing.T) {
 				server := nginx(t, "", "location / { "+row.location+" }")
 				e := watch(t)
