@@ -118,7 +118,7 @@ func sendHTTP(t testing.TB, client *http.Client) sender {
 }
 
 func openFasthttp(t testing.TB, e *engine.Engine, attemptTimeout time.Duration) sender {
-	beneath := &fasthttp.Client{MaxIdemponentCallAttempts: 1}
+	beneath := &fasthttp.Client{MaxIdemponentCallAttempts: 1, MaxConnsPerHost: 4096}
 	t.Cleanup(beneath.CloseIdleConnections)
 	var opts []fasthttpretry.Option
 	if attemptTimeout > 0 {

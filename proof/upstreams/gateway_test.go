@@ -25,6 +25,7 @@ import (
 type gateway struct {
 	url, admin string
 	send       sender // through it, whatever the URL's host is
+	forget     func() // closes the connections of send that are idle
 	process    *child.Process
 }
 
@@ -78,6 +79,7 @@ func inFront(t testing.TB, upstream string, flags ...string) *gateway {
 	bare := http.DefaultTransport.(*http.Transport).Clone()
 	bare.MaxIdleConnsPerHost = 64
 	t.Cleanup(bare.CloseIdleConnections)
+	g.forget = bare.CloseIdleConnections
 	through := sendHTTP(t, &http.Client{Transport: bare})
 	g.send = func(ctx context.Context, a ask) answer {
 		to, err := url.Parse(a.url)
