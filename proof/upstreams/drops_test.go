@@ -116,15 +116,15 @@ func nobody(t testing.TB) string {
 // origin is a server behind HAProxy or toxiproxy that counts what arrives.
 type origin struct {
 	*httptest.Server
-	hits    atomic.Int64
-	handler func(w http.ResponseWriter, r *http.Request, n int64)
+	hits atomic.Int64
 }
 
-func serve(t testing.TB, handler func(w http.ResponseWriter, r *http.Request, n int64)) *origin {
+func serve(t testing.TB, handler http.HandlerFunc) *origin {
 	t.Helper()
 	o := &origin{}
 	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler(w, r, o.hits.Inc())
+		o.hits.Inc()
+		handler(w, r)
 	}))
 	t.Cleanup(o.Close)
 	return o
@@ -137,7 +137,7 @@ func (o *origin) addr() string { return o.Listener.Addr().String() }
 func TestGatewayTimeout(t *testing.T) {
 	throughEach(t, func(t *testing.T, d door) {
 		released := make(chan struct{})
-		slow := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		slow := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-r.Context().Done():
 			case <-released:
@@ -169,7 +169,7 @@ backend slow
 // always fails, says otherwise.
 func TestObservedHealth(t *testing.T) {
 	throughEach(t, func(t *testing.T, d door) {
-		failing := serve(t, func(w http.ResponseWriter, r *http.Request, _ int64) {
+		failing := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 		})
 		server := haproxy(t, fmt.Sprintf(`

@@ -8,7 +8,9 @@
 // with 95 % at least, whatever the noise's distribution. Throughput is what wrk
 // gets through when it asks as fast as it is answered. Processor time and
 // allocations are the gateway's own, for each of its requests; other load on the
-// machine touches them less. Latencies are vegeta's, at a rate below what the
+// machine touches them less, and least of all the door alone: its time over a
+// client that answers at once, as a share of the processor time of a bare request,
+// which is what throughput can lose on a machine without noise. Latencies are vegeta's, at a rate below what the
 // gateway can do.
 package main
 

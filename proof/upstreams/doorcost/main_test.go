@@ -29,13 +29,14 @@ func TestRun(t *testing.T) {
 	require.Len(t, r.Doors, len(targets))
 	for i, c := range r.Doors {
 		assert.Equal(t, targets[i].kind, c.Door)
-		require.Len(t, c.Figures, 7)
+		require.Len(t, c.Figures, 8)
 		for _, f := range c.Figures {
 			assert.LessOrEqual(t, f.Low, f.High, f.Name)
 		}
 		assert.Positive(t, c.Figures[0].Bare)
 		assert.Positive(t, c.Figures[1].Door)
-		assert.Equal(t, "allocations", c.Figures[2].Name)
+		assert.Equal(t, "yes", c.Figures[2].Held, "%+v", c.Figures[2])
+		assert.Equal(t, "allocations", c.Figures[3].Name)
 	}
 	var table bytes.Buffer
 	require.NoError(t, r.print(&table))

@@ -91,9 +91,17 @@ func measure(o options, progress io.Writer) (r report, err error) {
 			return r, err
 		}
 		_, _ = fmt.Fprintln(progress)
+		short, err := alone(target.kind)
+		if err != nil {
+			return r, err
+		}
+		cpu := func(r round) float64 { return r.cpu }
+		busy := compare("processor time", "us/request", fast, cpu, gained)
+		share := func(bare, door float64) float64 { return 100 * (door - bare) / (1e3 * busy.Bare) }
 		c := cost{Door: target.kind, Figures: []figure{
 			compare("throughput", "requests/s", fast, func(r round) float64 { return r.throughput }, lost).against(target.percent),
-			compare("processor time", "us/request", fast, func(r round) float64 { return r.cpu }, gained),
+			busy,
+			compare("the door alone, of that", "ns/request", short, cpu, share).against(target.percent),
 			compare("allocations", "objects/request", fast, func(r round) float64 { return r.allocs }, more).against(mostAllocs),
 			compare("allocated", "bytes/request", fast, func(r round) float64 { return r.bytes }, more),
 		}}
@@ -101,7 +109,7 @@ func measure(o options, progress io.Writer) (r report, err error) {
 			c.Figures = append(c.Figures,
 				compare("latency p50", "us", steady, func(r round) float64 { return r.p50 }, gained),
 				compare("latency p99", "us", steady, func(r round) float64 { return r.p99 }, gained),
-				compare("processor time, paced", "us/request", steady, func(r round) float64 { return r.cpu }, gained))
+				compare("processor time, paced", "us/request", steady, cpu, gained))
 		}
 		r.Doors = append(r.Doors, c)
 	}
