@@ -95,6 +95,30 @@ func TestProxyKeepAliveEnds(t *testing.T) {
 	}
 }
 
+// Connections that nginx ends without a word, while requests are on their way: to
+// the proxy each is a failed attempt, so a call may use up its attempts on them.
+// What is not idempotent arrives once at the most.
+func TestProxyKeepAliveRaces(t *testing.T) {
+	server := nginx(t, "keepalive_timeout 1ms;", `location / { return 200 "yes"; }`)
+	g := inFront(t, server.url, "--backoff-transient=1ms", "--quota-capacity=100000")
+	got := crowd(t, g.send, server.url, 100)
+	stops := stopped(g.account(t))
+	seen := times(server.requests(t))
+	assertOnce(t, seen)
+	failed := 0
+	for call, one := range got {
+		assert.NoError(t, one.err, call)
+		assert.Contains(t, []int{http.StatusOK, http.StatusBadGateway}, one.status, call)
+		if one.status == http.StatusOK {
+			assert.Positive(t, seen[call], call)
+		} else {
+			failed++
+		}
+	}
+	t.Logf("%d of %d calls got no answer: %v", failed, len(got), stops)
+	assert.Equal(t, failed, stops["max_attempts"]+stops["not_replayable"]+stops["non_retryable"])
+}
+
 // No answer: the proxy makes one, 502, or 504 if time ran out, having tried as
 // often as a door does.
 func TestProxyWithoutAnswer(t *testing.T) {
