@@ -15,7 +15,7 @@ import (
 // aloneCalls are the calls of one round of a door alone, and aloneBlocks how many
 // blocks of four rounds there are.
 const (
-	aloneCalls  = 100_000
+	aloneCalls  = 20_000
 	aloneBlocks = 12
 )
 

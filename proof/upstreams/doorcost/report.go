@@ -42,7 +42,7 @@ var targets = []struct {
 // more is the noise of pools that a collection empties.
 const mostAllocs = 1.5
 
-// measure starts all gateways, and runs the rounds of both doors in turn.
+// measure runs the rounds of both doors in turn, before one upstream.
 func measure(o options, progress io.Writer) (r report, err error) {
 	r = report{Schema: "reprise.doorcost/1", Began: time.Now().UTC(), Go: runtime.Version(), CPUs: runtime.NumCPU(),
 		Blocks: o.blocks, Paced: o.paced, Rate: o.rate}
@@ -50,36 +50,14 @@ func measure(o options, progress io.Writer) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	var started []*process
-	defer func() {
-		for _, p := range started {
-			err = errors.Join(err, p.Stop(syscall.SIGTERM))
-		}
-	}()
-	begin := func(args ...string) (*process, error) {
-		p, err := startGateway(args...)
-		if err == nil {
-			started = append(started, p)
-		}
-		return p, err
-	}
-	upstream, err := begin("-kind=upstream")
+	upstream, err := startGateway("-kind=upstream")
 	if err != nil {
 		return r, err
 	}
-	addr := strings.TrimPrefix(upstream.url, "http://")
+	defer func() { err = errors.Join(err, upstream.Stop(syscall.SIGTERM)) }()
+	full := wrk(path, o.connections)
 	for _, target := range targets {
-		var p pair
-		if p.bare, err = begin("-kind="+target.kind, "-upstream="+addr); err != nil {
-			return r, err
-		}
-		if p.door, err = begin("-kind="+target.kind, "-upstream="+addr, "-door"); err != nil {
-			return r, err
-		}
-		full := wrk(path, o.connections)
-		if _, err := p.blocks(1, paced(o.rate, min(o.last, time.Second)), io.Discard); err != nil { // to warm up
-			return r, err
-		}
+		p := pair{target.kind, strings.TrimPrefix(upstream.url, "http://")}
 		_, _ = fmt.Fprintf(progress, "%s: %d blocks of wrk ", target.kind, o.blocks)
 		fast, err := p.blocks(o.blocks, full, progress)
 		if err != nil {
@@ -140,5 +118,9 @@ func (r report) print(out io.Writer) error {
 				c.Door, f.Name, f.Unit, f.Bare, f.Door, f.Added, unit, f.Low, f.High, target, f.Held)
 		}
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(out, "\nThe interval holds the true median with 95 % at least; of fewer than 6 blocks it is the least and the greatest.")
+	return err
 }

@@ -143,23 +143,55 @@ func paced(rate int, last time.Duration) load {
 	}
 }
 
-// pair is a gateway twice.
-type pair struct{ bare, door *process }
+// pair is a kind of gateway, which blocks run bare and with its door.
+type pair struct{ kind, upstream string }
 
-// blocks runs rounds in the order bare, door, door, bare.
+// warmUp comes before a block's first round.
+var warmUp = paced(1000, 100*time.Millisecond)
+
+// blocks runs blocks, each with processes of its own: one process may keep for
+// its life what another has not, such as more connections, and that is no door's
+// doing.
 func (p pair) blocks(n int, l load, progress io.Writer) (all []block, err error) {
 	for range n {
-		var b block
-		for _, one := range []struct {
-			of *process
-			to *round
-		}{{p.bare, &b.bare[0]}, {p.door, &b.door[0]}, {p.door, &b.door[1]}, {p.bare, &b.bare[1]}} {
-			if *one.to, err = one.of.measure(l); err != nil {
-				return nil, err
-			}
+		b, err := p.block(l)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, b)
 		_, _ = fmt.Fprint(progress, ".")
 	}
 	return all, nil
+}
+
+// block runs rounds in the order bare, door, door, bare.
+func (p pair) block(l load) (b block, err error) {
+	begin := func(args ...string) *process {
+		if err != nil {
+			return nil
+		}
+		var started *process
+		if started, err = startGateway(append(args, "-kind="+p.kind, "-upstream="+p.upstream)...); err == nil {
+			_, err = started.measure(warmUp)
+		}
+		return started
+	}
+	bare := begin()
+	door := begin("-door")
+	defer func() {
+		for _, started := range []*process{bare, door} {
+			if started != nil {
+				err = errors.Join(err, started.Stop(syscall.SIGTERM))
+			}
+		}
+	}()
+	for _, one := range []struct {
+		of *process
+		to *round
+	}{{bare, &b.bare[0]}, {door, &b.door[0]}, {door, &b.door[1]}, {bare, &b.bare[1]}} {
+		if err == nil {
+			*one.to, err = one.of.measure(l)
+		}
+	}
+	return b, err
 }
