@@ -42,24 +42,31 @@ func TestRejected(t *testing.T) {
 	})
 }
 
-// HAProxy forgets the connection and tells nobody. Only the attempt's own time-out
-// ends that, and with a live caller it is transient (R3.6).
+// HAProxy lets the caller wait (tarpit), or forgets the connection and tells
+// nobody (silent-drop, which needs the right to; else it resets it). Only the
+// attempt's own time-out ends the wait, and with a live caller that is transient
+// (R3.6).
 func TestSilence(t *testing.T) {
-	throughEach(t, func(t *testing.T, d door) {
-		server := haproxy(t, `
-	http-request silent-drop
+	for _, action := range []string{"tarpit", "silent-drop"} {
+		throughEach(t, func(t *testing.T, d door) {
+			server := haproxy(t, `
+	timeout tarpit 20s
+	http-request `+action+`
 `)
-		e := watch(t)
-		got := d.open(t, e.Engine, 60*time.Millisecond)(t.Context(), ask{url: server.url})
-		assert.Equal(t, 3, got.attempts)
-		assert.Equal(t, classify.Transient, got.class)
-		assert.Equal(t, engine.ReasonMaxAttempts, got.reason)
-		assert.Equal(t, 472, e.tokens())
-		assert.Equal(t, ms(25, 50), e.delays)
-		var timeout interface{ Timeout() bool }
-		require.ErrorAs(t, got.err, &timeout)
-		assert.True(t, timeout.Timeout())
-	})
+			e := watch(t)
+			got := d.open(t, e.Engine, 60*time.Millisecond)(t.Context(), ask{url: server.url})
+			assert.Equal(t, 3, got.attempts, action)
+			assert.Equal(t, classify.Transient, got.class, action)
+			assert.Equal(t, engine.ReasonMaxAttempts, got.reason, action)
+			assert.Equal(t, 472, e.tokens(), action)
+			assert.Equal(t, ms(25, 50), e.delays, action)
+			if action == "tarpit" {
+				var timeout interface{ Timeout() bool }
+				require.ErrorAs(t, got.err, &timeout)
+				assert.True(t, timeout.Timeout())
+			}
+		})
+	}
 }
 
 // Behind HAProxy, an address at which nobody listens: it answers 503 itself.
