@@ -115,6 +115,32 @@ func TestKeepAliveRaces(t *testing.T) {
 	})
 }
 
+// All sixteen connections that a client keeps die at once, as when the server is
+// restarted. The next call costs one attempt at the most: not one for each dead
+// connection.
+func TestPoolDies(t *testing.T) {
+	throughEach(t, func(t *testing.T, d door) {
+		p := poisoned(t, "downstream", "latency", `"latency":60`) // so that sixteen are under way at once
+		e := watch(t)
+		send := d.open(t, e.Engine, 0)
+		var callers sync.WaitGroup
+		for range 16 {
+			callers.Go(func() { assert.Equal(t, 200, send(t.Context(), ask{url: p.url}).status) })
+		}
+		callers.Wait()
+		p.proxy.Stop()
+		require.NoError(t, p.proxy.Start())
+
+		got := send(t.Context(), ask{url: p.url, call: "next"})
+		assert.NoError(t, got.err)
+		assert.Equal(t, 200, got.status)
+		assert.LessOrEqual(t, got.attempts, 2)
+		assert.Equal(t, 500, e.tokens(), "R6: given back")
+		p.proxy.Stop()
+		assert.Equal(t, 1, times(p.requests(t))["next"])
+	})
+}
+
 // secure is nginx with HTTP/2 over TLS, whose certificate lives for this test,
 // and a base transport that trusts it.
 func secure(t *testing.T, http2, location string) (*server, *http.Transport) {
