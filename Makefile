@@ -14,7 +14,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench vectors lint ci checks demo-check bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench door-cost servers vectors lint ci checks demo-check bin/reprise bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,11 +31,11 @@ dynamo-throttle: ## the SDK's modes and ours before a DynamoDB that takes 1000 r
 dynamo-throttle-virtual: ## the same in virtual time (VIRTUAL, 30s), where the machine slows nobody down
 	@go test -C adapters/awsretry/proof ./throttle -count=1 -run TestVirtual -v -args -virtual $(VIRTUAL)
 
-test: ## every test of every module: under the race detector (hammers cut short), then without it, at full size
+test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size
 	$(call each,go test -race -short -count=1 -timeout 5m ./...)
 	$(call each,go test -count=1 -timeout 5m ./...)
 
-race: ## every test at full size under the race detector
+race: servers ## every test at full size under the race detector
 	$(call each,go test -race -count=1 -timeout 30m ./...)
 
 fuzz: ## each fuzz target in turn, FUZZTIME each (10s; 5000x is a count of inputs)
@@ -48,6 +48,13 @@ bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), COUNT ro
 	@set -e; for round in $$(seq $(COUNT)); do for m in $(MODULES); do echo "== round $$round of $(COUNT): $$m"; \
 	(cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -cpu $(PROCS) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
 	go tool benchstat bin/bench.txt
+
+door-cost: servers ## what a door adds to a request of a healthy upstream, beside the bare client (ARGS="--json", "-blocks 4")
+	@go build -C proof/upstreams -o $(CURDIR)/bin/doorcost ./doorcost
+	bin/doorcost $(ARGS)
+
+servers: ## the servers and wrk that tests put the doors before: installed by apt-get where they are missing
+	@.ci/servers
 
 vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
 	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \
