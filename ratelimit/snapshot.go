@@ -51,6 +51,7 @@ type snapshot struct {
 	fillRate      float64 // tokens/s
 	capacityTicks int64   // min(capacity, maxTokens)
 	base          int64   // ticks: what the page's used was when the line began
+	version       uint64  // of the slot that it was read from
 
 	// The cubic.
 	lastMax           float64 // tokens/s
