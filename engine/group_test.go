@@ -152,7 +152,6 @@ func TestGroupOverflows(t *testing.T) {
 	assert.Equal(t, 1, derived.MaxAttempts())
 }
 
-// The zero and the nil Group retry nothing.
 // Who comes for a key while another takes the last place for it gets its engine,
 // though no place is left.
 func TestGroupAsksAgainBeforeItOverflows(t *testing.T) {
@@ -171,6 +170,7 @@ func TestGroupAsksAgainBeforeItOverflows(t *testing.T) {
 	assert.Equal(t, engine.GroupStats{Engines: 1, Limit: 1, Made: 1}, g.Stats())
 }
 
+// The zero and the nil Group retry nothing.
 func TestGroupZero(t *testing.T) {
 	for _, g := range []*engine.Group[string]{nil, {}} {
 		assert.Equal(t, 1, g.For("a").MaxAttempts())
