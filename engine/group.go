@@ -32,6 +32,9 @@ import (
 //
 // The search for a place looks at 64 engines at the most, the next ones in a
 // ring, and in doing so finds out which are in use: their times count from there.
+// Those who come for one new key at once each take a place until one of them has
+// made its engine, so where few places are left some of them may get the overflow
+// engine, that once.
 // So a peer that invents keys makes no request dear and takes no engine that was
 // looked up in the last 10 s. What it can do is to keep new keys from getting
 // one, for as long as it goes on and, if its keys fail, 5 minutes more.
@@ -235,6 +238,9 @@ func (g *Group[K]) make(key K) *Engine {
 	p := o.policy(recipeOf(nil, t))
 	slot, ok := g.place(p)
 	if !ok {
+		if _, made := g.members.Load(key); made {
+			return nil // another has made it in the last place
+		}
 		g.counts.overflowed.Inc()
 		return g.overflow
 	}

@@ -22,7 +22,9 @@ func TestHammerGroupOneEngineAKey(t *testing.T) {
 		rounds = 200
 	}
 	onProcs(t, func(t *testing.T) {
-		g := newGroup[int](t, rounds)
+		// Each worker may hold a place for a moment.
+		limit := rounds + 8
+		g := newGroup[int](t, limit)
 		for key := range rounds {
 			var got [8]*engine.Engine
 			together(len(got), func(worker int) { got[worker] = g.For(key) })
@@ -31,7 +33,7 @@ func TestHammerGroupOneEngineAKey(t *testing.T) {
 			}
 		}
 		// The losers gave their slots back: all of them are engines now.
-		assert.Equal(t, engine.GroupStats{Engines: rounds, Limit: rounds, Made: uint64(rounds)}, g.Stats())
+		assert.Equal(t, engine.GroupStats{Engines: rounds, Limit: limit, Made: uint64(rounds)}, g.Stats())
 	})
 }
 

@@ -152,6 +152,24 @@ func TestGroupOverflows(t *testing.T) {
 	assert.Equal(t, 1, derived.MaxAttempts())
 }
 
+// Who comes for a key while another takes the last place for it gets its engine,
+// though no place is left.
+func TestGroupAsksAgainBeforeItOverflows(t *testing.T) {
+	template := mustNew(t)
+	var g *engine.Group[int]
+	var first *engine.Engine
+	g, err := engine.NewGroupFunc(func(int) *engine.Engine {
+		if first == nil {
+			first = template // the other's own question
+			first = g.For(1)
+		}
+		return template
+	}, 1)
+	require.NoError(t, err)
+	assert.Same(t, g.For(1), first)
+	assert.Equal(t, engine.GroupStats{Engines: 1, Limit: 1, Made: 1}, g.Stats())
+}
+
 // The zero and the nil Group retry nothing.
 func TestGroupZero(t *testing.T) {
 	for _, g := range []*engine.Group[string]{nil, {}} {

@@ -16,7 +16,7 @@
 //     jump ahead no more than a full bucket.
 //   - Every method is lock-free. But for a place in the line nothing allocates,
 //     save for a fresh page after every 67 million tokens, or when fifteen
-//     responses are stopped in the middle of a change.
+//     responses are in the middle of a change and there comes one more.
 //
 // # State
 //
@@ -39,14 +39,14 @@
 //   - The taken tokens only ever grow, by a tick at least with each snapshot, so
 //     the word never comes back to a value that it had: no ABA. A reader that was
 //     stopped while its slot was written again finds that out at its CAS, or, if
-//     it only answers, when it looks at the word again. It retries only because
-//     others succeeded, never because one was stopped.
+//     it only answers, when it looks at the word and the slot's version again. It
+//     retries only because others succeeded, never because one was stopped.
 //   - Every word of a slot is atomic, so that reading one that is being written
 //     is no data race.
 //
 // Before the taken tokens outgrow the word, or when no slot is free, the page is
 // frozen, so that nothing is taken from it any more, and whoever finds it frozen
-// copies its state to a fresh one; nobody waits for anybody.
+// makes its own change in a fresh one; nobody waits for anybody.
 //
 // Tokens are counted in ticks, quarters of a nanotoken. An admission follows the
 // line in whole numbers from its start, exactly; the level from which the next

@@ -10,6 +10,9 @@ const (
 	BeforePublication = beforePublication
 	BeforeMark        = beforeMark
 	BeforeTurn        = beforeTurn
+	BeforeClaim       = beforeClaim
+	BetweenLoads      = betweenLoads
+	BetweenLooks      = betweenLooks
 )
 
 // At runs op once, when an operation reaches p. What op reaches runs nothing.

@@ -10,7 +10,10 @@ const (
 	beforeAdmission   point = iota // the CAS that takes a token
 	beforePublication              // the CAS that replaces the snapshot
 	beforeMark                     // the floor was found open
-	beforeTurn                     // the page's last state was copied
+	beforeTurn                     // the CAS that replaces a frozen page
+	beforeClaim                    // a response has computed what it will write
+	betweenLoads                   // of a slot's version and the rest
+	betweenLooks                   // at the word and at the slot's version again
 )
 
 // interleave is what tests run at a point. It is nil but in builds that check

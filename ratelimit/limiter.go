@@ -29,8 +29,8 @@ type Limiter struct {
 	// current is the page that holds the state; nil in the zero Limiter.
 	//
 	// Invariant: once set, never nil; a page that was left never comes back.
-	// Writers:   turn, by one CAS from the frozen page to its successor; a lost
-	//            CAS means that another put an equal successor there.
+	// Writers:   succeed, by one CAS from the frozen page to its successor; a lost
+	//            CAS means that another operation's successor is there.
 	// Ordering:  publishes the page's first slot.
 	current atomic.Pointer[page]
 	_       [pad.CacheLine]byte
@@ -202,7 +202,12 @@ func (l *Limiter) take(nowNanos, cost, ahead int64, overdue bool) (wait time.Dur
 			return s.wait(nowNanos, used+ahead*ticksPerToken), true
 		}
 		reach(beforeAdmission)
-		if p.word.CompareAndSwap(word, word+uint64(used-before)) {
+		if word&frozenBit != 0 {
+			ok = l.succeed(p, &s, used)
+		} else {
+			ok = p.word.CompareAndSwap(word, word+uint64(used-before))
+		}
+		if ok {
 			if invariant.Enabled {
 				invariant.Check(used <= allowed, "ratelimit: used above the allowance")
 			}

@@ -188,6 +188,35 @@ func TestModelRandomHistories(t *testing.T) {
 	assert.Greater(t, throttles, histories*steps/100)
 }
 
+// So they do when a line is months old and was used to its end: what is left of
+// it is the difference of two large numbers.
+func TestModelOldLines(t *testing.T) {
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		p := newPair(t, r.Int64N(1e9))
+		now := int64(0)
+		for range 1 + 100*seed { // from a slow rate to a fast one
+			now += r.Int64N(1e6)
+			p.update(now, false)
+		}
+		now += int64(time.Second)
+		p.update(now, true)
+		for range 40 {
+			now += r.Int64N(int64(1e16 / p.m.fill))
+			for p.acquire(now) == 0 {
+			}
+			for range 20 {
+				now += 1000 + r.Int64N(1e6)
+				p.acquire(now)
+				p.compare(now)
+			}
+			if r.IntN(8) == 0 {
+				p.update(now, r.IntN(2) == 0)
+			}
+		}
+	}
+}
+
 // A wait that was told is neither too short nor, by two nanoseconds, too long: R8.1's (1 - level)/fill.
 func TestWaitIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -28,12 +28,13 @@ type page struct {
 	//            that an admitted caller gave; used grows with every change, so
 	//            no value comes twice; frozen is final.
 	// Writers:   an admission adds to used; a response sets the index and adds
-	//            one to used; turn sets frozen; each by one CAS computed from one
-	//            load. A lost CAS means that another of them succeeded.
+	//            one to used, or finds that it cannot and sets frozen; each by one
+	//            CAS computed from one load. A lost CAS means that another of them
+	//            succeeded, or has frozen the page.
 	// Ordering:  publishing releases the slot's words; a load of the word
 	//            acquires them. A second load that finds the same value proves
 	//            that what was read between was the state; see also is.
-	// Overflow:  base <= baseTicks, else the page is turned; used exceeds base by
+	// Overflow:  base <= baseTicks, else the page is frozen; used exceeds base by
 	//            no more than a line allows, horizonTokens + maxTokens.
 	word atomic.Uint64
 
@@ -61,10 +62,20 @@ type slot struct {
 	rate, tags                          atomic.Uint64
 	level                               atomic.Float64
 
+	// version is how often the slot was written, whether it then became the state
+	// or not. The base would not do: two responses that start from one word write
+	// the same, and the second may do so long after the first was the state.
+	//
+	// Invariant: grows with every write, last of all words.
+	// Writers:   who owns the slot.
+	// Ordering:  publishes the other words.
+	// Overflow:  2^64 writes take 500 years at one a nanosecond.
+	version atomic.Uint64
+
 	lastMax, window, measured    atomic.Float64
 	lastThrottleNanos, uncounted atomic.Int64
 
-	_ [pad.CacheLine - 96]byte
+	_ [pad.CacheLine - 104]byte
 }
 
 const (
@@ -99,26 +110,40 @@ func (p *page) at(word uint64) *slot {
 }
 
 // publish makes next the state, from which used ticks were taken, if the word
-// still is word. full says that it could not even try, for want of a slot or of
-// numbers: turn the page.
-func (p *page) publish(word uint64, next *snapshot, used int64) (ok, full bool) {
+// still is word. For want of a slot or of numbers it does so on a fresh page.
+func (l *Limiter) publish(p *page, word uint64, next *snapshot, used int64) (ok bool) {
+	if word&frozenBit != 0 {
+		return l.succeed(p, next, used)
+	}
 	taken := word&usedMask + 1
 	next.base = int64(taken) - used
-	if next.base > baseTicks {
-		return false, true
+	reach(beforeClaim)
+	i, ok := uint64(0), false
+	if next.base <= baseTicks {
+		i, ok = p.claim()
 	}
-	i, ok := p.claim()
 	if !ok {
-		return false, true
+		// Nothing is taken from a frozen page, so that its state stays.
+		return p.word.CompareAndSwap(word, word|frozenBit) && l.succeed(p, next, used)
 	}
 	p.slot[i].store(next)
 	reach(beforePublication)
 	if !p.word.CompareAndSwap(word, i<<indexShift|taken) {
 		p.release(i)
-		return false, false
+		return false
 	}
 	p.release(word >> indexShift)
-	return true, false
+	return true
+}
+
+// succeed makes next the state, from which used ticks were taken, in a page that
+// takes the place of p, which is frozen, if none has. Whoever finds p frozen puts
+// his own operation into its successor, and waits for nobody: so also where more
+// run than there are slots, each successor is an operation that has succeeded.
+func (l *Limiter) succeed(p *page, next *snapshot, used int64) (ok bool) {
+	successor := newPage(*next, used)
+	reach(beforeTurn)
+	return l.current.CompareAndSwap(p, successor)
 }
 
 func (p *page) claim() (index uint64, ok bool) {
@@ -140,23 +165,29 @@ func (p *page) release(index uint64) {
 	}
 }
 
-// is reports whether the snapshot that word tells of, and whose base is base,
-// still is the state at this instant, and returns the word of this instant: what
-// was taken meanwhile does not matter. The base tells a snapshot from a later one
-// in the same slot. It is loaded before and stored after all else, so that what
-// was read after it, and before this, is one snapshot if the answer is true.
-func (p *page) is(word uint64, base int64) (wordNow uint64, same bool) {
+// is reports whether the snapshot that word tells of, and that is its slot's
+// version, still is the state at this instant, and returns the word of this
+// instant: what was taken meanwhile does not matter.
+//
+// What was read after the version, and before this, is that one snapshot if the
+// answer is true: at the load of the word the slot is the state's, so nobody is
+// writing it, and a version that is the same before and after is the one it has
+// then. A frozen page is no proof: its successor may be anywhere.
+func (p *page) is(word, version uint64) (wordNow uint64, same bool) {
 	wordNow = p.word.Load()
-	return wordNow, (wordNow^word)&^usedMask == 0 && p.at(word).base.Load() == base
+	reach(betweenLooks)
+	return wordNow, wordNow&^usedMask == word&^(usedMask|frozenBit) && p.at(word).version.Load() == version
 }
 
 // load returns what the slot holds; page.is tells whether that is one snapshot.
 func (t *slot) load(s *snapshot) {
-	base := t.base.Load()
+	version := t.version.Load()
+	reach(betweenLoads)
 	tags := t.tags.Load()
 	*s = snapshot{
+		version:           version,
 		atNanos:           t.at.Load(),
-		base:              base,
+		base:              t.base.Load(),
 		capacityTicks:     t.capacityTicks.Load(),
 		level:             t.level.Load(),
 		fillRate:          rate(t.rate.Load()).tokens(),
@@ -174,7 +205,7 @@ func (t *slot) load(s *snapshot) {
 }
 
 // store writes what differs, because an atomic store costs as much as many
-// loads, and the base last.
+// loads, and the version last.
 func (t *slot) store(s *snapshot) {
 	tags := uint64(s.bucket) | uint64(s.skip)<<skipShift | uint64(s.floor)<<floorShift
 	if s.enabled {
@@ -198,7 +229,8 @@ func (t *slot) store(s *snapshot) {
 	storeFloat(&t.lastMax, s.lastMax)
 	storeFloat(&t.window, s.windowSeconds)
 	storeFloat(&t.measured, s.measured)
-	t.base.Store(s.base)
+	storeInt(&t.base, s.base)
+	t.version.Inc()
 }
 
 func storeInt(word *atomic.Int64, v int64) {
@@ -214,40 +246,20 @@ func storeFloat(word *atomic.Float64, v float64) {
 }
 
 // state sets s to the snapshot and returns the page and its word, all as they
-// were at one instant.
-// It ends: a state that was replaced means that an operation succeeded, and a
-// frozen page is followed by another, which was put there by someone who thereby
-// made room for operations to succeed.
+// were at one instant. The word may be frozen, and then is final.
+// It ends: a state or a page that was replaced means that an operation succeeded,
+// and a page is frozen once.
 func (l *Limiter) state(s *snapshot) (*page, uint64) {
 	for {
 		p := l.current.Load()
 		word := p.word.Load()
-		if word&frozenBit != 0 {
-			l.turn(p)
-			continue
-		}
 		p.at(word).load(s)
-		if word, same := p.is(word, s.base); same {
+		if word&frozenBit != 0 {
+			if l.current.Load() == p {
+				return p, word
+			}
+		} else if word, same := p.is(word, s.version); same {
 			return p, word
 		}
 	}
-}
-
-// turn replaces a page that is used up by one that begins with the same state.
-// Whoever needs a new page does it alone: nobody waits for anybody. Freezing
-// first makes sure that nothing is taken from the old page after its state was
-// copied, and that its slot is left alone.
-func (l *Limiter) turn(p *page) {
-	word := p.word.Load()
-	for word&frozenBit == 0 && !p.word.CompareAndSwap(word, word|frozenBit) {
-		word = p.word.Load() // lost to an admission or a response
-	}
-	if l.current.Load() != p {
-		return
-	}
-	var s snapshot
-	p.at(word).load(&s)
-	next := newPage(s, s.used(word))
-	reach(beforeTurn)
-	l.current.CompareAndSwap(p, next)
 }

@@ -61,9 +61,9 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 		// What respond does, for the two kinds that publish nothing.
 		word := p.word.Load()
 		t := p.at(word)
-		base, tags := t.base.Load(), t.tags.Load()
+		version, tags := t.version.Load(), t.tags.Load()
 		at := max(nowNanos, t.at.Load(), t.lastThrottleNanos.Load())
-		if _, same := p.is(word, base); same && at < l.border(uint32(tags)) {
+		if _, same := p.is(word, version); same && at < l.border(uint32(tags)) {
 			switch {
 			case !throttled && tags&flatTag != 0:
 				l.counts.Add()
@@ -71,7 +71,7 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 			case throttled && tags&openTag != 0:
 				reach(beforeMark)
 				l.counts.Mark(at, 1)
-				if _, same = p.is(word, base); same {
+				if _, same = p.is(word, version); same {
 					return
 				}
 				counted = 1
@@ -106,8 +106,8 @@ func kind(throttled bool) response {
 // counter, else 0: one that is published goes along with the snapshot. It
 // reports whether the rate was cut.
 //
-// It ends: a failed CAS means that another operation succeeded, and a page that
-// is used up is replaced by whoever finds it so.
+// It ends: a failed CAS means that another operation succeeded or has frozen the
+// page, which happens once.
 func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admittedNanos, windowNanos int64) (cut bool) {
 	if l.current.Load() == nil {
 		return false
@@ -122,7 +122,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
-		if !border && what == throttle && s.floor == open {
+		if !border && what == throttle && s.floor == open && word&frozenBit == 0 {
 			// The marks lie on other processors' lines: read only if needed.
 			if windowNanos > 0 && coalesces(s.lastThrottle(&l.counts), at, admittedNanos, windowNanos) {
 				l.count(counted)
@@ -130,7 +130,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			}
 			reach(beforeMark)
 			l.counts.Mark(at, 1-counted)
-			if _, same := p.is(word, s.base); same {
+			if _, same := p.is(word, s.version); same {
 				return true
 			}
 			counted = 1 // but the mark may have come too late
@@ -179,11 +179,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		if cut && !s.enabled {
 			l.gate.enable()
 		}
-		published, full := p.publish(word, &next, used)
-		switch {
-		case full:
-			l.turn(p)
-		case published && (what == rebase || next.floor != closed || s.floor != open):
+		if l.publish(p, word, &next, used) && (what == rebase || next.floor != closed || s.floor != open) {
 			return cut
 		}
 	}

@@ -38,6 +38,8 @@ const (
 	// horizonTokens bounds what one snapshot may make before it is re-based, so
 	// that used (59 bits) holds that and the level.
 	horizonTokens = 1 << 25
+	// roughTokens is where float64 tells tokens no better than to a tick.
+	roughTokens = 1 << 20
 )
 
 // snapshot is the limiter's state but for the tokens that were taken since it
@@ -51,6 +53,7 @@ type snapshot struct {
 	fillRate      float64 // tokens/s
 	capacityTicks int64   // min(capacity, maxTokens)
 	base          int64   // ticks: what the page's used was when the line began
+	version       uint64  // of the slot that it was read from
 
 	// The cubic.
 	lastMax           float64 // tokens/s
@@ -137,7 +140,7 @@ func (r rate) span() uint64 {
 	return horizonTokens * 1e9 >> (uint64(r)>>52 - minExponent)
 }
 
-// made returns the ticks that come in fewer nanoseconds than span, rounded down
+// made returns the ticks that come in fewer nanoseconds than 32 spans, rounded down
 // and otherwise exact: rate x nanoseconds are nanotokens.
 func (r rate) made(nanos uint64) int64 {
 	mantissa, shift := r.ticksPerNano()
@@ -205,7 +208,12 @@ func (s *snapshot) wait(nowNanos, need int64) time.Duration {
 // had a later clock than the caller.
 func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 	at := max(nowNanos, s.atNanos)
-	level = s.level + s.fillRate*seconds(at-s.atNanos) - float64(used)/float64(ticksPerToken)
+	level = s.level + s.fillRate*seconds(at-s.atNanos)
+	if r := rateOf(s.fillRate); level > roughTokens && uint64(at-s.atNanos) < r.span()<<5 {
+		level = float64(ticks(s.level)+r.made(uint64(at-s.atNanos))-used) / float64(ticksPerToken)
+	} else { // or so much that the bucket is full
+		level -= float64(used) / float64(ticksPerToken)
+	}
 	if level <= 0 {
 		if allowed, ok := s.allowed(at); ok && used > allowed {
 			at, _ = s.until(used)

@@ -11,20 +11,36 @@ import (
 
 // HostKey returns the upstream that a request goes to, as host:port: the host of
 // its URL, not its Host header, in lower case and without dots at the end, an
-// IP address in its canonical form, an IPv6 one in brackets; the port is 80 for
-// http and 443 for https if there is none, and "" for other schemes. It is the
-// key that [WithEngineByHost] takes; a request without a URL has the key ":".
+// IP address in its canonical form, an IPv6 one in brackets unless it is a mapped
+// IPv4 one; the port is 80 for http and 443 for https if there is none, and "" for
+// other schemes. It is the key that [WithEngineByHost] takes; a request without a
+// URL has the key ":". Hosts of more than 300 bytes, which no name or address has,
+// share the key "too-long.invalid:1", so that who may choose the host cannot make
+// a group keep much.
 // Wait-free; allocates only where the URL spells it in another way.
 func HostKey(req *http.Request) string {
 	if req == nil || req.URL == nil {
 		return ":"
 	}
 	host := req.URL.Host
+	if len(host) > maxHostBytes {
+		return longHostKey
+	}
 	if plainHost(host) {
 		return host
 	}
-	return normalHost(req.URL.Scheme, host)
+	if key := normalHost(req.URL.Scheme, host); len(key) <= maxHostBytes {
+		return key
+	}
+	return longHostKey
 }
+
+const (
+	// maxHostBytes is more than a name of 253 bytes with a dot and a port, or an
+	// IPv6 address with a zone, can have.
+	maxHostBytes = 300
+	longHostKey  = "too-long.invalid:1"
+)
 
 // plainHost reports whether host is its own key: a name in lower case or an IPv4
 // address, and a port.
@@ -65,7 +81,9 @@ func normalHost(scheme, host string) string {
 	}
 	if inner, ok := strings.CutPrefix(name, "["); ok {
 		inner = strings.TrimSuffix(inner, "]")
-		if ip, err := netip.ParseAddr(inner); err == nil {
+		if ip, err := netip.ParseAddr(inner); err == nil && ip.Is4In6() {
+			return ip.Unmap().String() + ":" + port
+		} else if err == nil {
 			inner = ip.String() // the zone keeps its case
 		} else {
 			inner = strings.ToLower(inner)

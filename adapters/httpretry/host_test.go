@@ -33,6 +33,7 @@ func TestHostKey(t *testing.T) {
 		"https://[::1]:8443":            "[::1]:8443",
 		"http://[0:0:0:0:0:0:0:1]:80":   "[::1]:80",
 		"http://[2001:DB8::A]/":         "[2001:db8::a]:80",
+		"http://[::ffff:10.0.0.1]:8080": "10.0.0.1:8080", // the dialer goes there by IPv4
 		"http://[fe80::1%25En0]:80":     "[fe80::1%En0]:80",
 		"http://B%C3%BCcher.test/":      "bücher.test:80",
 		"http://under_score.test:1":     "under_score.test:1",
@@ -47,6 +48,18 @@ func TestHostKey(t *testing.T) {
 	}
 	assert.Equal(t, ":", httpretry.HostKey(nil))
 	assert.Equal(t, ":", httpretry.HostKey(new(http.Request)))
+}
+
+// Whoever may name the upstream cannot fill a group's memory with long names, or
+// with long ports or zones: none of them is a host, and they share a key.
+func TestHostKeyIsBounded(t *testing.T) {
+	long := strings.Repeat("a", 1<<16)
+	port := strings.Repeat("1", 1<<16)
+	for _, host := range []string{long, long + ".test:80", "service.test:" + port, "[fe80::1%" + long + "]:80", "[" + long, strings.ToUpper(long), long[:299]} {
+		assert.Equal(t, "too-long.invalid:1", httpretry.HostKey(&http.Request{URL: &url.URL{Scheme: "http", Host: host}}))
+	}
+	name := strings.Repeat(strings.Repeat("n", 62)+".", 4)[:251] + ".:65535"
+	assert.Equal(t, name[:251]+":65535", httpretry.HostKey(&http.Request{URL: &url.URL{Scheme: "http", Host: name}}))
 }
 
 // FuzzHostKey: any URL has a key, which has a colon, no upper case in ASCII names,
