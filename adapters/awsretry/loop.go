@@ -122,7 +122,7 @@ func (x *exchange) begin(ctx context.Context, most int) {
 func (x *exchange) failed(ctx context.Context, in middleware.FinalizeInput, err error, o engine.Outcome) (again bool, _ error) {
 	var why error
 	o.NotReplayable = true // a body that was not made ready must not be relied on
-	if o.Class != classify.NonRetryable && x.call.Attempts() < x.engine.MaxAttempts() && ctx.Err() == nil {
+	if o.Class != classify.NonRetryable && ctx.Err() == nil { // whether attempts are left may change meanwhile
 		why = rewind(in.Request)
 		o.NotReplayable = why != nil
 	}
