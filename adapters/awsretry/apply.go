@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -107,6 +108,9 @@ func addLoop(stack *middleware.Stack, engines *Engines) error {
 	l := &loop{engines: engines, longPolling: longPolling}
 	if sdk, ok := inner.(*retry.Attempt); ok {
 		l.sdk = sdk
+		if sdk.ClientSkew == nil { // an older service module: nobody else carries it from run to run
+			sdk.ClientSkew = new(atomic.Int64)
+		}
 	}
 	if _, twice := stack.Finalize.Get(loopID); twice { // ReplaceRetryer: the later Apply counts
 		_, err := stack.Finalize.Swap(loopID, l)
