@@ -121,7 +121,7 @@ func (x *exchange) begin(ctx context.Context, most int) {
 // further attempt the error is the call's.
 func (x *exchange) failed(ctx context.Context, in middleware.FinalizeInput, err error, o engine.Outcome) (again bool, _ error) {
 	var why error
-	o.NotReplayable = true // a body that was not made ready must not be relied on
+	o.NotReplayable = true                                    // a body that was not made ready must not be relied on
 	if o.Class != classify.NonRetryable && ctx.Err() == nil { // whether attempts are left may change meanwhile
 		why = rewind(in.Request)
 		o.NotReplayable = why != nil
