@@ -53,7 +53,10 @@
 //
 //   - RetryMaxAttempts, of the config, a client's options or a call's: it is
 //     honoured, the nearest to the call first. In the config it must not
-//     contradict what the engine was told.
+//     contradict what the engine was told, and is what Engines.Reconfigure
+//     changes; a client's and a call's own it leaves alone, unless they are the
+//     same as the config's. A negative one means no limit to the SDK; here it is an
+//     error in the config, and ignored in a client or a call.
 //   - Retryer of a client's options or a call's: that Retryer is used, by the
 //     SDK's own loop, and the engine stays out; aws.NopRetryer switches retries
 //     off.

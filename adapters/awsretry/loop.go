@@ -100,9 +100,10 @@ func (x *exchange) end() {
 
 // begin is the call's first attempt: its engine is found and the call begins.
 // most is what the SDK was told of attempts by RetryMaxAttempts; 0 if nothing.
+// The config's the engine knows, and may have been told better since.
 func (x *exchange) begin(ctx context.Context, most int) {
 	x.engine = x.loop.engines.forCall(ctx)
-	if most > 0 && most != x.engine.MaxAttempts() {
+	if most > 0 && most != x.engine.MaxAttempts() && most != x.loop.engines.configAttempts {
 		if own, err := x.engine.Derive(engine.WithMaxAttempts(most)); err == nil {
 			x.engine = own
 		}
