@@ -60,6 +60,27 @@ func TestTokensAreConserved(t *testing.T) {
 	}
 }
 
+// What the package comment says of callers that give up in a delay: NewRetryer
+// loses the tokens, 100 throttled calls all 500 (R6); Apply loses none (R6.3).
+func TestImpatientCallers(t *testing.T) {
+	for i, want := range []int{500, 0} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &server{always: fail(400, "ThrottlingException")}
+			e := newEngine(t, engine.WithSource(fastbackoff.Fixed(0.5)))
+			c := newClient(doors[i].config(t, s, e), "S3")
+			for range 100 {
+				ctx, cancel := context.WithCancel(t.Context())
+				timer := time.AfterFunc(time.Millisecond, cancel)
+				_, _, err := c.call(ctx, "GetObject", &input{})
+				assert.ErrorIs(t, err, context.Canceled)
+				timer.Stop()
+			}
+			assert.Equal(t, want, e.Stats().QuotaLevel, doors[i].name)
+			assert.Len(t, s.seen(), 100)
+		})
+	}
+}
+
 // What the engine counts of a call is the same in both doors, adaptive mode's
 // limiter included (R2.2, R8).
 func TestDoorsTellTheEngineTheSame(t *testing.T) {
