@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -25,8 +26,8 @@ import (
 // It changes cfg.Retryer and cfg.APIOptions and nothing else; it does not write
 // to what cfg shares with its copies. An error changes nothing: a nil cfg, a nil
 // or zero engine, a Retryer that is already set (see [ReplaceRetryer]), a
-// cfg.RetryMaxAttempts that contradicts what e was told, an option that is
-// wrong.
+// cfg.RetryMaxAttempts that is negative or contradicts what e was told, an
+// option that is wrong.
 func Apply(cfg *aws.Config, e *engine.Engine, opts ...Option) error {
 	if cfg == nil {
 		return errors.New("reprise/awsretry: Apply needs a config; this *aws.Config is nil")
@@ -38,11 +39,14 @@ func Apply(cfg *aws.Config, e *engine.Engine, opts ...Option) error {
 	if cfg.Retryer != nil && !c.replace {
 		return fmt.Errorf("reprise/awsretry: Apply would replace the Retryer that the config has, a %s: take it out, or say ReplaceRetryer()", retryerName(cfg))
 	}
+	if n := cfg.RetryMaxAttempts; n < 0 {
+		return fmt.Errorf("reprise/awsretry: the config's RetryMaxAttempts is %d: want 1 (no retries) or more, the first attempt included, or 0 for the default", n)
+	}
 	if n, told := cfg.RetryMaxAttempts, toldAttempts(e); n != 0 && told != 0 && n != told {
 		return fmt.Errorf("reprise/awsretry: the config's RetryMaxAttempts is %d (code, AWS_MAX_ATTEMPTS or max_attempts) and the engine was told %d: "+
 			"want one of them, or the same (LoadEngine makes an engine from the config)", n, told)
 	}
-	engines, err := newEngines(e, c)
+	engines, err := newEngines(e, c, cfg.RetryMaxAttempts)
 	if err != nil {
 		return err
 	}
@@ -107,6 +111,9 @@ func addLoop(stack *middleware.Stack, engines *Engines) error {
 	l := &loop{engines: engines, longPolling: longPolling}
 	if sdk, ok := inner.(*retry.Attempt); ok {
 		l.sdk = sdk
+		if sdk.ClientSkew == nil { // an older service module: nobody else carries it from run to run
+			sdk.ClientSkew = new(atomic.Int64)
+		}
 	}
 	if _, twice := stack.Finalize.Get(loopID); twice { // ReplaceRetryer: the later Apply counts
 		_, err := stack.Finalize.Swap(loopID, l)

@@ -50,6 +50,7 @@ type options struct {
 	longPolling      bool
 	noLoop           bool
 	oldHeader        bool // the client is of an older service module
+	oldSkew          bool // and of one that is older yet, which keeps no skew
 	checksum         bool
 	body             io.Reader
 	modelled         func(code string) error // a code's own type; nil: none
@@ -114,7 +115,9 @@ func (c *client) call(ctx context.Context, operation string, in any, fns ...func
 	sdk := retry.NewAttemptMiddleware(o.retryer, smithyhttp.RequestCloner, func(m *retry.Attempt) {
 		m.LogAttempts = o.logMode.IsRetries()
 		m.OperationMeter = o.meter
-		m.ClientSkew = c.skew
+		if !o.oldSkew {
+			m.ClientSkew = c.skew
+		}
 	})
 	if !o.noLoop {
 		must(stack.Finalize.Insert(sdk, "Signing", middleware.Before))

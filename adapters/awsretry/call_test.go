@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -305,4 +306,43 @@ func TestRetryersDeadline(t *testing.T) {
 		assert.Zero(t, time.Since(start))
 		assert.Equal(t, 500, e.Stats().QuotaLevel)
 	})
+}
+
+// Attempts that a Reconfigure raises while a failure is being looked at: either
+// setting may count, and a body that can be sent again is not told to be none.
+func TestAttemptsRaisedMeanwhile(t *testing.T) {
+	for nth := range 8 {
+		synctest.Test(t, func(t *testing.T) {
+			e := newEngine(t, engine.WithMaxAttempts(1))
+			s := &server{script: []answer{fail(503, "x")}}
+			ctx := &watched{Context: t.Context()}
+			ctx.asked = func() {
+				if len(s.seen()) > 0 {
+					if ctx.times++; ctx.times == nth {
+						require.NoError(t, e.Reconfigure(engine.WithMaxAttempts(2)))
+					}
+				}
+			}
+			c := newClient(applied(t, s, e, awsretry.WithSharedEngine()), "S3")
+			_, _, err := c.call(ctx, "PutObject", &input{}, func(o *options) { o.body = strings.NewReader("body") })
+			if err != nil {
+				require.ErrorIs(t, err, engine.ErrMaxAttempts, nth)
+				return
+			}
+			require.Len(t, s.seen(), 2)
+			assert.Equal(t, "body", s.seen()[1].body)
+		})
+	}
+}
+
+// watched is a context that tells when it is asked whether it is done.
+type watched struct {
+	context.Context
+	asked func()
+	times int
+}
+
+func (w *watched) Err() error {
+	w.asked()
+	return w.Context.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,6 +41,7 @@ func TestBadInput(t *testing.T) {
 		{"shared and keyed", awsretry.Apply(&aws.Config{}, e, awsretry.WithSharedEngine(), awsretry.PerTable()), "exclude each other"},
 		{"WithKey(nil)", awsretry.Apply(&aws.Config{}, e, awsretry.WithKey(nil)), "WithKey(nil)"},
 		{"WithClass(nil)", awsretry.Apply(&aws.Config{}, e, awsretry.WithClass(nil)), "WithClass(nil)"},
+		{"negative attempts", awsretry.Apply(&aws.Config{RetryMaxAttempts: -1}, e), "RetryMaxAttempts is -1: want 1"},
 		{"no engines", awsretry.Apply(&aws.Config{}, e, awsretry.WithEngineLimit(0)), "WithEngineLimit(0): want 1 engine or more"},
 		{"too many engines", awsretry.Apply(&aws.Config{}, e, awsretry.WithEngineLimit(1<<30)), "limit"},
 		{"NewRetryer, nil engine", second(awsretry.NewRetryer(nil)), "NewRetryer needs an engine; this one is nil"},
@@ -76,6 +78,15 @@ func TestConfigsAttempts(t *testing.T) {
 		require.ErrorAs(t, err, &most)
 		assert.Equal(t, []string{"attempt=1; max=2", "attempt=2; max=2"}, s.headers("Amz-Sdk-Request"))
 	}
+}
+
+// R1.3: a negative number of attempts is not "no limit".
+func TestNegativeAttempts(t *testing.T) {
+	s := &server{always: fail(500, "x")}
+	cfg := applied(t, s, newEngine(t, engine.WithSchedule(fastbackoff.Schedule{Transient: 1})))
+	_, _, err := newClient(cfg, "S3", func(o *options) { o.retryMaxAttempts = -1 }).call(t.Context(), "GetObject", &input{})
+	require.ErrorIs(t, err, engine.ErrMaxAttempts)
+	assert.Equal(t, []string{"attempt=1; max=3", "attempt=2; max=3", "attempt=3; max=3"}, s.headers("Amz-Sdk-Request"))
 }
 
 func derived(t testing.TB, e *engine.Engine, opts ...engine.Option) *engine.Engine {
@@ -213,6 +224,38 @@ func TestReconfigure(t *testing.T) {
 		}
 		assert.Equal(t, []string{"attempt=1; max=4", "attempt=1; max=7", "attempt=1; max=7"}, s.headers("Amz-Sdk-Request"))
 		require.Error(t, engines.Reconfigure(engine.WithMaxAttempts(0)))
+	}
+}
+
+// Reconfigure reaches clients whose attempts come from the config, such as from
+// AWS_MAX_ATTEMPTS; what a client or a call says itself it leaves alone.
+func TestReconfigureOverConfig(t *testing.T) {
+	for _, opts := range [][]awsretry.Option{nil, {awsretry.WithSharedEngine()}} {
+		for _, told := range [][]engine.Option{nil, {engine.WithMaxAttempts(6)}} {
+			s := &server{}
+			cfg := aws.Config{Region: "eu-west-1", HTTPClient: s, RetryMaxAttempts: 6}
+			require.NoError(t, awsretry.Apply(&cfg, newEngine(t, told...), opts...))
+			engines, _ := awsretry.EnginesOf(cfg.Retryer())
+			clients := []*client{newClient(cfg, "DynamoDB"), newClient(cfg, "S3"), newClient(cfg, "S3", func(o *options) { o.retryMaxAttempts = 5 })}
+			call := func(fns ...func(*options)) {
+				for _, c := range clients {
+					_, _, err := c.call(t.Context(), "GetItem", &input{}, fns...)
+					require.NoError(t, err)
+				}
+			}
+			call()
+			require.NoError(t, engines.Reconfigure(engine.WithMaxAttempts(2)))
+			call()
+			call(func(o *options) { o.retryMaxAttempts = 9 })
+			require.NoError(t, engines.Reconfigure(engine.WithMaxAttempts(8)))
+			clients = append(clients, newClient(cfg, "SQS"))
+			call()
+			var most []string
+			for _, h := range s.headers("Amz-Sdk-Request") {
+				most = append(most, strings.TrimPrefix(h, "attempt=1; max="))
+			}
+			assert.Equal(t, strings.Fields("6 6 5  2 2 5  9 9 9  8 8 5 8"), most)
+		}
 	}
 }
 

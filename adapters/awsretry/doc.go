@@ -53,7 +53,10 @@
 //
 //   - RetryMaxAttempts, of the config, a client's options or a call's: it is
 //     honoured, the nearest to the call first. In the config it must not
-//     contradict what the engine was told.
+//     contradict what the engine was told, and is what Engines.Reconfigure
+//     changes; a client's and a call's own it leaves alone, unless they are the
+//     same as the config's. A negative one means no limit to the SDK; here it is an
+//     error in the config, and ignored in a client or a call.
 //   - Retryer of a client's options or a call's: that Retryer is used, by the
 //     SDK's own loop, and the engine stays out; aws.NopRetryer switches retries
 //     off.
@@ -89,11 +92,11 @@
 //   - No sleep goes on to the deadline when the delay cannot fit: the caller gets
 //     the service's error while there is time to use it. It answers as the
 //     RequestCanceledError and the context.DeadlineExceeded that would have come.
-//   - A retry that was not sent gives its tokens back, and one whose body cannot
-//     be sent again takes none (R6.3): impatient callers do not empty the quota for
-//     the patient.
-//   - The quota belongs to a service and region, not to a client: the limit that
-//     is being protected is theirs.
+//   - In Apply a retry that was not sent gives its tokens back, and one whose body
+//     cannot be sent again takes none (R6.3): impatient callers do not empty the
+//     quota for the patient. With NewRetryer they do, as in the SDK.
+//   - In Apply the quota belongs to a service and region, not to a client: the
+//     limit that is being protected is theirs.
 //   - The codes InternalError and IDPCommunicationError are transient whatever the
 //     status (R3.2).
 //   - A request that could not be sent is judged by what failed: certificates,
@@ -112,6 +115,9 @@
 //   - In adaptive mode a wait for the limiter that does not fit before the deadline
 //     ends the call at once, the limiter cuts and recovers by R8, and waiting
 //     callers are served in order.
+//   - The text of an error that ended the attempts is the engine's: "attempts used
+//     up after 3 attempts" and the service's error, not "exceeded maximum number
+//     of attempts, 3".
 //   - With aws.LogRetries the lines are the engine's, in Apply: one before each
 //     delay, with its length, and one for each call that has failed, whatever ended
 //     it. The SDK is silent about quota and cancellation.

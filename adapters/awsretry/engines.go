@@ -27,12 +27,16 @@ type Engines struct {
 	key      func(Operation) string
 	class    func(error) (classify.Class, bool)
 
+	// The config's RetryMaxAttempts, 0 if it has none, and the template's attempts
+	// when Apply was called: while they are the same the config's count.
+	configAttempts, firstAttempts int
+
 	services sync.Map // *settled by service id
 	group    *engine.Group[Key]
 }
 
-func newEngines(e *engine.Engine, c config) (*Engines, error) {
-	s := &Engines{template: e, shared: c.shared, key: c.key, class: c.class}
+func newEngines(e *engine.Engine, c config, configAttempts int) (*Engines, error) {
+	s := &Engines{template: e, shared: c.shared, key: c.key, class: c.class, configAttempts: configAttempts, firstAttempts: e.MaxAttempts()}
 	var err error
 	s.group, err = engine.NewGroupFunc(func(k Key) *engine.Engine { return s.of(k.Service) }, c.limit)
 	return s, err
@@ -102,16 +106,16 @@ func changeableOf(e *engine.Engine) changeable {
 // of returns the template with the settings of a service, where it was not told
 // others. It is derived anew when the template was reconfigured.
 func (s *Engines) of(service string) *engine.Engine {
-	if s.shared && s.template.Service() != "" {
-		return s.template
-	}
 	now := changeableOf(s.template)
 	if known, ok := s.services.Load(service); ok && known.(*settled).from == now {
 		return known.(*settled).engine
 	}
 	var opts []engine.Option
-	if strings.TrimSpace(service) != "" {
+	if strings.TrimSpace(service) != "" && (!s.shared || s.template.Service() == "") {
 		opts = append(opts, engine.WithService(service))
+	}
+	if s.configAttempts != 0 && now.attempts == s.firstAttempts {
+		opts = append(opts, engine.WithMaxAttempts(s.configAttempts))
 	}
 	e, err := s.template.Derive(opts...)
 	if err != nil || s.shared && changeableOf(e) == now {

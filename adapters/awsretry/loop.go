@@ -100,9 +100,10 @@ func (x *exchange) end() {
 
 // begin is the call's first attempt: its engine is found and the call begins.
 // most is what the SDK was told of attempts by RetryMaxAttempts; 0 if nothing.
+// The config's the engine knows, and may have been told better since.
 func (x *exchange) begin(ctx context.Context, most int) {
 	x.engine = x.loop.engines.forCall(ctx)
-	if most > 0 && most != x.engine.MaxAttempts() {
+	if most > 0 && most != x.engine.MaxAttempts() && most != x.loop.engines.configAttempts {
 		if own, err := x.engine.Derive(engine.WithMaxAttempts(most)); err == nil {
 			x.engine = own
 		}
@@ -121,8 +122,8 @@ func (x *exchange) begin(ctx context.Context, most int) {
 // further attempt the error is the call's.
 func (x *exchange) failed(ctx context.Context, in middleware.FinalizeInput, err error, o engine.Outcome) (again bool, _ error) {
 	var why error
-	o.NotReplayable = true // a body that was not made ready must not be relied on
-	if o.Class != classify.NonRetryable && x.call.Attempts() < x.engine.MaxAttempts() && ctx.Err() == nil {
+	o.NotReplayable = true                                    // a body that was not made ready must not be relied on
+	if o.Class != classify.NonRetryable && ctx.Err() == nil { // whether attempts are left may change meanwhile
 		why = rewind(in.Request)
 		o.NotReplayable = why != nil
 	}

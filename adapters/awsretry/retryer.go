@@ -18,7 +18,12 @@ import (
 // attempts or classifier is not seen.
 //
 // The SDK's loop asks it and sleeps for itself; the package comment says what
-// that loses. A nil or zero engine and an option that is wrong are errors.
+// that loses. Above all, a retry that is cancelled in its delay does not give its
+// tokens back (R6.3), because the loop tells nobody: 100 calls given up in the
+// delay after a throttle, or 35 after another failure, empty a full quota for
+// every call that pays from e. [Apply] loses none.
+//
+// A nil or zero engine and an option that is wrong are errors.
 func NewRetryer(e *engine.Engine, opts ...Option) (aws.RetryerV2, error) {
 	c, err := newConfig(e, "NewRetryer", opts)
 	if err != nil {

@@ -61,6 +61,35 @@ func TestClockSkew(t *testing.T) {
 	})
 }
 
+// R3.10: the client of a service module that keeps no skew corrects the retries
+// of the call all the same, and no later call.
+func TestClockSkewThatNobodyKeeps(t *testing.T) {
+	run := func(t *testing.T, config func(*server) aws.Config) []string {
+		ahead := http.Header{"Date": {time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)}}
+		refused := fail(403, "RequestTimeTooSkewed")
+		refused.header = ahead
+		s := &server{script: []answer{refused, {status: 200, body: "ok", header: ahead}}}
+		c := newClient(config(s), "S3", func(o *options) { o.oldHeader, o.oldSkew = true, true })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for range 2 {
+			_, _, err := c.call(ctx, "GetItem", &input{})
+			require.NoError(t, err)
+		}
+		return s.headers("Amz-Sdk-Request")
+	}
+	var want []string
+	synctest.Test(t, func(t *testing.T) {
+		want = run(t, func(s *server) aws.Config { return aws.Config{HTTPClient: s} })
+		require.Len(t, want, 3)
+		require.Contains(t, want[1], "ttl=")
+		require.NotContains(t, want[2], "ttl=")
+	})
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		assert.Equal(t, want, run(t, func(s *server) aws.Config { return config(s, newEngine(t)) }))
+	})
+}
+
 // A body that cannot be sent again: the service's error comes back, and no token
 // is taken.
 func TestBodyThatCannotRewind(t *testing.T) {

@@ -84,7 +84,7 @@ func share(n, of int) string { return fmt.Sprintf("%.1f %%", 100*float64(n)/floa
 func table(l load, reports ...report) string {
 	w := pretty.NewWriter()
 	w.SetStyle(pretty.StyleLight)
-	w.SetTitle("%d calls, %d a second, %v for each; the server fails %.0f %% and, in the middle third, throttles %.0f %%",
+	w.SetTitle("%d calls, %d a second, %v for each;\nthe server fails %.0f %%\nand, in the middle third, throttles %.0f %%",
 		l.calls, l.perSecond, l.deadline, 100*failing, 100*throttling)
 	head, columns := pretty.Row{""}, []pretty.ColumnConfig{}
 	for i, r := range reports {

@@ -20,7 +20,7 @@ const tableName = "orders"
 
 // The server fails some reads; while the middle third of the calls is made it throttles most.
 const (
-	failing    = 0.2
+	failing    = 0.15
 	throttling = 0.8
 	latency    = 2 * time.Millisecond
 )

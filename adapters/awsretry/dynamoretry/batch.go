@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 )
@@ -79,18 +81,23 @@ func drainBatch[T any](ctx context.Context, e *engine.Engine, batch []item[T], t
 
 // misuse is what is wrong with the arguments of a batch, or nil.
 func misuse(function string, ctx context.Context, client any, e *engine.Engine) error {
-	want := ""
+	const newEngine = `make one with engine.New(engine.WithService("DynamoDB"))`
+	got, want := "nil in the place of ", ""
+	sdk, isSDK := client.(*dynamodb.Client)
 	switch {
 	case ctx == nil:
 		want = "a context (context.Background() will do)"
-	case client == nil:
+	case client == nil, isSDK && sdk == nil:
 		want = "a client, such as dynamodb.NewFromConfig makes"
 	case e == nil:
-		want = `an engine: make one with engine.New(engine.WithService("DynamoDB"))`
+		want = "an engine: " + newEngine
 	default:
-		return nil
+		if _, err := e.Derive(); err == nil {
+			return nil
+		}
+		got, want = "the zero Engine: ", newEngine
 	}
-	return fmt.Errorf("reprise/dynamoretry: %s was called with nil in the place of %s", function, want)
+	return fmt.Errorf("reprise/dynamoretry: %s was called with %s%s", function, got, want)
 }
 
 var errNoOutput = errors.New("reprise/dynamoretry: the client returned neither an output nor an error")

@@ -263,6 +263,13 @@ func TestMisuse(t *testing.T) {
 		"in the place of an engine": func() (*dynamodb.BatchWriteItemOutput, error) {
 			return dynamoretry.BatchWriteItem(t.Context(), new(service), nil, in)
 		},
+		"in the place of a client, such as": func() (*dynamodb.BatchWriteItemOutput, error) {
+			var client *dynamodb.Client
+			return dynamoretry.BatchWriteItem(t.Context(), client, e, in)
+		},
+		"with the zero Engine": func() (*dynamodb.BatchWriteItemOutput, error) {
+			return dynamoretry.BatchWriteItem(t.Context(), new(service), new(engine.Engine), in)
+		},
 	} {
 		out, err := call()
 		require.ErrorContains(t, err, "reprise/dynamoretry: BatchWriteItem")
@@ -302,6 +309,39 @@ func TestBrokenService(t *testing.T) {
 	out, err = dynamoretry.BatchWriteItem(t.Context(), broken{26}, dynamo(t), in)
 	require.ErrorContains(t, err, "left 26 items unprocessed of the 2 that it was sent")
 	assert.Equal(t, in.RequestItems, out.UnprocessedItems)
+}
+
+// renames answers for a table by another name, as for one that was asked for by
+// its ARN.
+type renames struct {
+	asked []map[string]types.KeysAndAttributes
+}
+
+func (r *renames) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	r.asked = append(r.asked, in.RequestItems)
+	out := new(dynamodb.BatchGetItemOutput)
+	if len(r.asked) == 1 {
+		out.UnprocessedKeys = map[string]types.KeysAndAttributes{"a": in.RequestItems["arn:a"]}
+	}
+	return out, nil
+}
+
+// The settings of a table are kept under whatever name the service calls it by.
+func TestReadRestUnderAnotherName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, attempts := range []int{1, 2} {
+			in := keys(map[string]int{"arn:a": 3})
+			r := new(renames)
+			out, err := dynamoretry.BatchGetItem(t.Context(), r, dynamo(t, engine.WithMaxAttempts(attempts)), in)
+			if attempts == 1 {
+				require.ErrorIs(t, err, engine.ErrMaxAttempts)
+				assert.Equal(t, map[string]types.KeysAndAttributes{"a": in.RequestItems["arn:a"]}, out.UnprocessedKeys)
+				continue
+			}
+			require.NoError(t, err)
+			assert.Equal(t, map[string]types.KeysAndAttributes{"a": in.RequestItems["arn:a"]}, r.asked[1])
+		}
+	})
 }
 
 // Whatever the service leaves and whenever it fails: each item is done or left,

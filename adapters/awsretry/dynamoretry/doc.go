@@ -36,6 +36,8 @@
 //	    there is no goroutine. Requests that name one item twice are not looked for:
 //	    the service refuses them where they meet in one request, and does both where
 //	    they do not.
+//	  - The rest is sent as it came back, by the service's names of its tables; one
+//	    that is larger than what was sent is an error.
 //	  - The input is not written to, and what is returned shares its items.
 //
 // DynamoDB says UnprocessedKeys too when an answer would exceed 16 MB, which is

@@ -39,9 +39,10 @@ func BatchGetItem(ctx context.Context, client Getter, e *engine.Engine, in *dyna
 		out.UnprocessedKeys = in.RequestItems
 		return out, err
 	}
+	settings := in.RequestItems
 	left, err := drain(ctx, e, keysOf(in.RequestItems), mostKeys, func(batch []item[key]) ([]item[key], error) {
 		request := *in
-		request.RequestItems = keysByTable(batch, in.RequestItems)
+		request.RequestItems = keysByTable(batch, settings)
 		answer, err := client.BatchGetItem(ctx, &request, opts...)
 		if err != nil {
 			return nil, err
@@ -54,9 +55,10 @@ func BatchGetItem(ctx context.Context, client Getter, e *engine.Engine, in *dyna
 		for table, items := range answer.Responses {
 			out.Responses[table] = append(out.Responses[table], items...)
 		}
+		settings = withOthers(settings, answer.UnprocessedKeys)
 		return keysOf(answer.UnprocessedKeys), nil
 	})
-	out.UnprocessedKeys = keysByTable(left, in.RequestItems)
+	out.UnprocessedKeys = keysByTable(left, settings)
 	return out, err
 }
 
@@ -90,4 +92,20 @@ func keysByTable(list []item[key], settings map[string]types.KeysAndAttributes) 
 		tables[i.table] = asked
 	}
 	return tables
+}
+
+// withOthers returns settings with those of tables that it has not, which the
+// service may call by another name than the caller did.
+func withOthers(settings, answer map[string]types.KeysAndAttributes) map[string]types.KeysAndAttributes {
+	copied := false
+	for table, said := range answer {
+		if _, known := settings[table]; known {
+			continue
+		}
+		if !copied {
+			settings, copied = maps.Clone(settings), true // the caller's is not written to
+		}
+		settings[table] = said
+	}
+	return settings
 }

@@ -22,7 +22,7 @@ import (
 // not retryable.
 func TransactionCanceled(err error) (classify.Class, bool) {
 	canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
-	if !ok {
+	if !ok || canceled == nil {
 		return classify.NonRetryable, false
 	}
 	class := classify.NonRetryable

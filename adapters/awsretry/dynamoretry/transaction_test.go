@@ -48,9 +48,9 @@ func TestTransactionCanceled(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(10, func() { dynamoretry.TransactionCanceled(canceled) })*notRace)
 	}
 
-	for _, err := range []error{nil, errors.New("TransactionCanceledException: [ThrottlingError]"), &types.TransactionConflictException{}} {
+	for _, err := range []error{nil, errors.New("TransactionCanceledException: [ThrottlingError]"), &types.TransactionConflictException{}, (*types.TransactionCanceledException)(nil)} {
 		_, ok := dynamoretry.TransactionCanceled(err)
-		assert.False(t, ok, err)
+		assert.False(t, ok, "%T", err)
 	}
 }
 

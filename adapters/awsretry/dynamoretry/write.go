@@ -30,7 +30,8 @@ type Writer interface {
 // The error is nil if nothing is left. Else it is that of the last batch that left
 // something: an *engine.Error that holds the reason and an [*UnprocessedError]; or
 // the client's error as it is, if a request failed. An input without items sends
-// nothing and is no error; a nil context, client or engine is one, and all is left.
+// nothing and is no error; a nil context, client or engine, or the zero engine, is one,
+// and all is left.
 //
 // Blocks for the requests and the delays, and never sleeps past ctx's deadline.
 func BatchWriteItem(ctx context.Context, client Writer, e *engine.Engine, in *dynamodb.BatchWriteItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
