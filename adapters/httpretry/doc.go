@@ -24,6 +24,11 @@
 // the failed response is gone by then; the *engine.Error holds a
 // [*ResponseError] in its place.
 //
+// Two failures of a connection have no type in net/http and are known here by its
+// words, which nobody else can write: "http: server closed idle connection" and
+// "http2: client connection lost". They are transient (R3.2). [engine.Do] around an
+// http.Client does not know them.
+//
 // A status below 400 is a success, unless the classifier's overrides say
 // otherwise; redirects are for the http.Client above to follow. 101 Switching
 // Protocols comes back as it is, its connection to read from, write to and end on
