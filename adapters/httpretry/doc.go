@@ -20,9 +20,10 @@
 // the base's own, untouched, if the first attempt's was not retryable, else an
 // [*engine.Error] that says why the call ended and holds the base's. Where a
 // retry was granted and then not sent, because the caller's context ended in the
-// delay or the limiter of adaptive mode would not let it go before the deadline,
-// the failed response is gone by then; the *engine.Error holds a
-// [*ResponseError] in its place.
+// delay, the failed response is gone by then; the *engine.Error holds a
+// [*ResponseError] in its place. Where it was not sent because the limiter of
+// adaptive mode would not let it go before the deadline, the response comes back,
+// its body whole, with engine.ReasonDeadline.
 //
 // Two failures of a connection have no type in net/http and are known here by its
 // words, which nobody else can write: "http: server closed idle connection" and
@@ -99,7 +100,10 @@
 // until then counts; the body is handed on byte for byte, with the error it ends
 // with. Of a response that is retried, up to 64 KiB more are read within another
 // second, so that its connection is used again; then it is closed. That happens
-// before the delay, in which no connection is held.
+// before the delay, in which no connection is held. In adaptive mode the response
+// may yet be the call's, so what is read, and of a body of unknown length no more
+// than another 8 KiB, is kept until the retry is sent; a body that is longer keeps
+// its connection, too, for so long.
 //
 // The delay that a response asks for, from x-amz-retry-after and, with
 // [WithStandardRetryAfter], Retry-After (R5).
