@@ -56,9 +56,10 @@
 // Observer sees the same. An error if there is no answer: the client's own,
 // untouched, if the first attempt's was not retryable, else an [*engine.Error]
 // around it, so compare with errors.Is(err, fasthttp.ErrTimeout) and not with ==.
-// Where a retry was granted and then not sent because the caller's time was up, or
-// the limiter of adaptive mode would not let it go in time, the error holds a
-// [*ResponseError], and the response still is that answer.
+// Where a retry was granted and then not sent because the caller's time was up,
+// the error holds a [*ResponseError], and the response still is that answer. Where
+// the limiter of adaptive mode would not let it go in time there is no error: the
+// answer is the call's, with engine.ReasonDeadline.
 //
 // A status below 400 is a success, unless the classifier's overrides say
 // otherwise. CONNECT is passed on without a look.
@@ -105,7 +106,9 @@
 // a streamed answer (StreamBody, StreamResponseBody) only a body whose length is
 // known and not above 8 KiB is read, and can then be read again. The delay that
 // the answer asks for, from x-amz-retry-after and, with [WithStandardRetryAfter],
-// Retry-After (R5). A streamed answer is closed before the delay.
+// Retry-After (R5). A streamed answer is closed before the delay; in adaptive mode,
+// where it may yet be the call's, when the retry is sent, and keeps its connection
+// until then.
 //
 // # Time
 //

@@ -126,7 +126,16 @@ func (x *exchange) admit(call *engine.Call) (Result, error) {
 	if d.Reason == engine.ReasonRetry {
 		return Result{}, nil
 	}
-	return Result{Attempts: call.Attempts(), Reason: d.Reason}, call.Wrap(ctx, nil, classify.NonRetryable, d)
+	return Result{Attempts: call.Attempts(), Reason: d.Reason, Wait: limiterWait(d)}, call.Wrap(ctx, nil, classify.NonRetryable, d)
+}
+
+// limiterWait is the wait for which the limiter refused an attempt; 0: it was not
+// that.
+func limiterWait(d engine.Decision) time.Duration {
+	if d.Reason != engine.ReasonDeadline {
+		return 0
+	}
+	return d.Delay
 }
 
 // failed decides what follows a failed attempt, waits for it, and says whether
@@ -147,7 +156,8 @@ func (x *exchange) failed(call *engine.Call, err error) (again bool, _ Result, _
 	o.NotReplayable = why != nil
 	d := call.FailIn(ctx, o)
 	retrying := d.Reason == engine.ReasonRetry
-	if retrying && x.resp.IsBodyStream() {
+	held := x.engine.Mode() == engine.Adaptive // the limiter may yet refuse
+	if retrying && !held && x.resp.IsBodyStream() {
 		x.letGo(call)
 	}
 	if d = call.Wait(ctx, o, d); d.Reason == engine.ReasonRetry {
@@ -158,14 +168,14 @@ func (x *exchange) failed(call *engine.Call, err error) (again bool, _ Result, _
 	if d.Reason != engine.ReasonNotReplayable {
 		why = nil
 	}
-	r := Result{Attempts: call.Attempts(), Reason: d.Reason, Class: o.Class, Code: f.code, NotReplayable: why}
+	r := Result{Attempts: call.Attempts(), Reason: d.Reason, Class: o.Class, Code: f.code, NotReplayable: why, Wait: limiterWait(d)}
 	err = f.err
 	switch {
 	case err != nil:
 		if why != nil {
 			err = &notReplayableError{err, why}
 		}
-	case retrying || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable:
+	case retrying && !held || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable:
 		_ = x.resp.CloseBodyStream()
 		err = &ResponseError{Status: x.resp.StatusCode(), Code: f.code}
 	default:

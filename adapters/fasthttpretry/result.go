@@ -2,6 +2,7 @@ package fasthttpretry
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -26,6 +27,10 @@ type Result struct {
 	// NotReplayable says what kept the request from being sent again if Reason
 	// is engine.ReasonNotReplayable, else it is nil.
 	NotReplayable error
+	// Wait is how long the limiter of adaptive mode would have made the next attempt
+	// wait, if that did not fit before the deadline; else zero. Reason is then
+	// engine.ReasonDeadline.
+	Wait time.Duration
 }
 
 // ResponseError stands in an [*engine.Error] for an answer, where a retry that

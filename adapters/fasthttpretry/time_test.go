@@ -2,8 +2,10 @@ package fasthttpretry_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,13 +177,67 @@ func TestLimiterRefuses(t *testing.T) {
 		r, err := c.DoContext(ctx, req, resp)
 		assert.Zero(t, time.Since(start))
 		assert.Len(t, d.sent, sent)
-		assert.Equal(t, fasthttpretry.Result{Reason: engine.ReasonDeadline}, r)
 		var refused *engine.Error
 		require.ErrorAs(t, err, &refused)
 		assert.Positive(t, refused.Wait)
+		assert.Equal(t, fasthttpretry.Result{Reason: engine.ReasonDeadline, Wait: refused.Wait}, r)
 		assert.Zero(t, refused.Attempts)
 	})
 }
+
+// A retry that was granted and that the limiter then does not let go in time: the
+// answer is the call's, whole, streamed or not. A caller who leaves gets none.
+func TestLimiterRefusesRetry(t *testing.T) {
+	for name, row := range map[string]struct{ streamed, leaves bool }{
+		"in memory": {}, "streamed": {streamed: true}, "the caller leaves": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEngine(t, engine.WithMode(engine.Adaptive))
+				closed := 0
+				d := &doer{answer: func(_ int, resp *fasthttp.Response) error {
+					resp.SetStatusCode(503)
+					resp.Header.Set("X-Amzn-Errortype", "SlowDown")
+					if row.streamed {
+						resp.SetBodyStream(&closing{strings.NewReader("busy"), &closed}, -1)
+					} else {
+						resp.SetBodyString("busy")
+					}
+					return nil
+				}}
+				ctx, stop := context.WithTimeout(t.Context(), 1500*ms)
+				defer stop()
+				if row.leaves {
+					time.AfterFunc(10*ms, stop)
+				}
+				req, resp := get(t, "http://service.test/")
+				r, err := newClient(t, e, d).DoContext(ctx, req, resp)
+				assert.Len(t, d.sent, 1)
+				assert.Equal(t, 1, r.Attempts)
+				assert.Equal(t, 503, resp.StatusCode())
+				assert.Equal(t, 500, level(e))
+				if row.leaves {
+					require.ErrorIs(t, err, engine.ErrCancelled)
+					assert.Equal(t, 1, closed)
+					return
+				}
+				require.NoError(t, err)
+				assert.Equal(t, engine.ReasonDeadline, r.Reason)
+				assert.Positive(t, r.Wait)
+				assert.Zero(t, closed)
+				assert.Equal(t, "busy", string(resp.Body()))
+			})
+		})
+	}
+}
+
+// closing is a stream that counts how often it is closed.
+type closing struct {
+	io.Reader
+	closed *int
+}
+
+func (c *closing) Close() error { *c.closed++; return nil }
 
 // A real connection: the attempt's time-out ends an attempt on a server that says
 // nothing, and one that stops in the middle of a body.

@@ -2,6 +2,7 @@ package httpretry_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 )
 
@@ -96,21 +98,107 @@ func TestAdaptiveNotSent(t *testing.T) {
 	})
 }
 
-// A retry that was granted and that the limiter then holds back beyond the
-// deadline: its response is gone, and stands in the error; its tokens are back.
+// A retry that was granted and that the limiter then does not let go before the
+// deadline: the answer comes back whole, whatever it is; its tokens are back too.
 func TestAdaptiveRetryNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := newEngine(t, engine.WithMode(engine.Adaptive))
-		ctx, cancel := context.WithTimeout(t.Context(), 1500*ms)
-		defer cancel()
-		resp, err := newTransport(t, e, httpretry.WithBase(statuses(429))).RoundTrip(get(t, ctx))
-		require.Nil(t, resp)
-		require.ErrorIs(t, err, engine.ErrDeadline)
-		var answer *httpretry.ResponseError
-		require.ErrorAs(t, err, &answer)
-		assert.Equal(t, 429, answer.Status)
-		assert.Equal(t, 500, level(e))
-	})
+	for _, row := range []struct {
+		name, kind, text string
+		length           int64 // as the server says, if not that of the text
+		slow             bool  // the limiter has not begun when the answer comes
+	}{
+		{name: "a code", kind: "application/json", text: throttled},
+		{name: "a page", kind: "text/html", text: "<h1>busy</h1>"},
+		{name: "a page without a length", kind: "text/html", text: strings.Repeat("x", 10_000), length: -1},
+		{name: "XML without a length", kind: "text/xml", text: "<a>" + strings.Repeat("x", 20_000), length: -1},
+		{name: "a long one", kind: "application/json", text: strings.Repeat("x", 60_000)},
+		{name: "a longer one", kind: "text/html", text: strings.Repeat("x", 100_000)},
+		{name: "nothing", kind: "text/html"},
+		{name: "a limiter that begins in the delay", kind: "text/html", text: "busy", slow: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEngine(t, engine.WithMode(engine.Adaptive))
+				answer := response(503, row.text, "Content-Type", row.kind, "X-Own", "yes", "X-Amzn-Errortype", "SlowDown")
+				if row.slow {
+					answer.Header.Del("X-Amzn-Errortype")
+					time.AfterFunc(10*ms, func() {
+						_, err := newTransport(t, e, httpretry.WithBase(statuses(429))).RoundTrip(request(t, t.Context(), http.MethodPost, nil))
+						assert.NoError(t, err)
+					})
+				}
+				if row.length != 0 {
+					answer.ContentLength = row.length
+				}
+				body := answer.Body.(*trackedBody)
+				b := answers(func(int) *http.Response { return answer })
+				ctx, cancel := context.WithTimeout(t.Context(), 1500*ms)
+				defer cancel()
+				resp, err := newTransport(t, e, httpretry.WithBase(b), httpretry.WithAttemptTimeout(time.Second)).RoundTrip(get(t, ctx))
+				require.NoError(t, err)
+				assert.Len(t, b.sent, 1)
+				assert.Equal(t, 503, resp.StatusCode)
+				assert.Equal(t, "yes", resp.Header.Get("X-Own"))
+				r, ok := httpretry.ResultOf(resp)
+				require.True(t, ok)
+				assert.Equal(t, engine.ReasonDeadline, r.Reason)
+				assert.Positive(t, r.Wait)
+				assert.Equal(t, 1, r.Attempts)
+				assert.True(t, r.Class == classify.Throttling != row.slow)
+				assert.True(t, readAll(t, resp) == row.text)
+				assert.Equal(t, 1, body.closed())
+				assert.Equal(t, 500, level(e))
+				assert.EqualValues(t, 1, e.Stats().UnsentRetries)
+				assert.EqualValues(t, 1, e.Stats().Stops[engine.ReasonDeadline])
+			})
+		})
+	}
+}
+
+// In adaptive mode too, a caller who leaves in the wait gets no answer to read, and
+// an answer whose retry goes is closed, after its connection could be used again
+// if it is not too long.
+func TestAdaptiveLetsGo(t *testing.T) {
+	for name, row := range map[string]struct {
+		text  string
+		leave time.Duration
+		left  int
+	}{
+		"retried":           {"<h1>busy</h1>", 0, 0},
+		"retried, long":     {strings.Repeat("x", 100_000), 0, 100_000},
+		"the caller leaves": {"<h1>busy</h1>", 500 * ms, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEngine(t, engine.WithMode(engine.Adaptive))
+				answer := response(429, row.text, "Content-Type", "text/html")
+				body := answer.Body.(*trackedBody)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if row.leave > 0 {
+					time.AfterFunc(row.leave, cancel)
+				}
+				resp, err := newTransport(t, e, httpretry.WithBase(answers(func(n int) *http.Response {
+					if n > 1 {
+						return response(200, "")
+					}
+					return answer
+				}))).RoundTrip(get(t, ctx))
+				if row.leave > 0 {
+					require.ErrorIs(t, err, engine.ErrCancelled)
+					var gone *httpretry.ResponseError
+					require.ErrorAs(t, err, &gone)
+					assert.Equal(t, 429, gone.Status)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, 200, resp.StatusCode)
+				}
+				synctest.Wait()
+				assert.Equal(t, 1, body.closed())
+				left, _ := io.ReadAll(body.Reader)
+				assert.Len(t, left, row.left)
+			})
+		})
+	}
 }
 
 // Attempts that are allowed in the middle of a decision do not let a request go

@@ -157,8 +157,7 @@ func (b *aheadBody) Close() error {
 // bounds, so that its connection can be used again, and closes it.
 func discard(ctx context.Context, resp *http.Response) {
 	body := bodyOf(resp)
-	ahead, _ := body.(*aheadBody)
-	if body != http.NoBody && resp.ContentLength != 0 && resp.ContentLength <= drainLimit && (ahead == nil || ahead.more()) {
+	if drainable(resp) {
 		ctx, cancel := context.WithTimeout(ctx, bodyPatience)
 		defer cancel()
 		drained := make(chan struct{})
@@ -172,4 +171,34 @@ func discard(ctx context.Context, resp *http.Response) {
 		}
 	}
 	_ = body.Close()
+}
+
+// hold is discard for a response that may yet be the call's: its body is read ahead
+// within bounds, so that its connection can be used again, and is there to be read. A
+// longer one keeps its connection.
+func hold(ctx context.Context, resp *http.Response) *http.Response {
+	if !drainable(resp) {
+		return resp
+	}
+	limit := peekLimit // bytes, which wait with the call
+	if resp.ContentLength > 0 {
+		limit = int(resp.ContentLength) + 1 // one more, to see the end
+	}
+	return readAhead(ctx, resp, limit).to
+}
+
+// letGo is discard after hold, for a caller who must not wait any more.
+func letGo(ctx context.Context, resp *http.Response) {
+	if drainable(resp) {
+		go discard(ctx, resp)
+		return
+	}
+	_ = bodyOf(resp).Close()
+}
+
+// drainable reports whether to read on in a body may bring its connection back.
+func drainable(resp *http.Response) bool {
+	body := bodyOf(resp)
+	ahead, _ := body.(*aheadBody)
+	return body != http.NoBody && resp.ContentLength != 0 && resp.ContentLength <= drainLimit && (ahead == nil || ahead.more())
 }

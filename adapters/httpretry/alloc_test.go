@@ -42,3 +42,17 @@ func TestAllocations(t *testing.T) {
 		}), name)
 	}
 }
+
+// What NoResend says that it costs, and what it does not cost those who do without.
+func TestNoResendAllocations(t *testing.T) {
+	answer := response(200, "")
+	b := httpretry.NoResend(roundTripper(func(*http.Request) (*http.Response, error) { return answer, nil }))
+	for name, req := range map[string]*http.Request{
+		"no body": get(t, t.Context()), "body": request(t, t.Context(), http.MethodPut, strings.NewReader("text")),
+	} {
+		assert.EqualValues(t, 6, testing.AllocsPerRun(100, func() {
+			_, err := b.RoundTrip(req)
+			require.NoError(t, err)
+		}), name)
+	}
+}

@@ -32,6 +32,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		{"path=success/impl=httpretry/headers=mark", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithRetryMark())},
 		{"path=success/impl=httpretry/timeout=attempt", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithAttemptTimeout(time.Minute))},
 		{"path=success/impl=httpretry/hedge=on", newTransport(b, e, httpretry.WithBase(succeed), httpretry.WithHedge(time.Minute))},
+		{"path=success/impl=httpretry/resend=no", newTransport(b, e, httpretry.WithBase(httpretry.NoResend(succeed)))},
 		{"path=refused/impl=httpretry", newTransport(b, newEngine(b, engine.WithTokens(0)), httpretry.WithBase(fail))},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

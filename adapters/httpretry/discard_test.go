@@ -23,9 +23,19 @@ import (
 // Peer fault 116: what is retried is drained and closed, so that one connection
 // serves all attempts; what is returned is left alone.
 func TestConnectionReuse(t *testing.T) {
+	for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive} {
+		t.Run(mode.String(), func(t *testing.T) { connectionReuse(t, mode) })
+	}
+}
+
+func connectionReuse(t *testing.T, mode engine.Mode) {
+	known := throttled
+	if mode == engine.Adaptive {
+		known = `{"code":"Other"}` // nothing that the limiter would wait for
+	}
 	for _, row := range []struct{ kind, body string }{
 		{"text/html", strings.Repeat("x", 30000)},
-		{"application/json", throttled},
+		{"application/json", known},
 		{"application/json", `{"message":"` + strings.Repeat("x", 30000) + `"}`},
 		{"", ""},
 	} {
@@ -44,7 +54,7 @@ func TestConnectionReuse(t *testing.T) {
 		}
 		server.Start()
 		inner := &http.Transport{MaxConnsPerHost: 1}
-		e := newEngine(t, engine.WithClock(noSleep{}))
+		e := newEngine(t, engine.WithClock(noSleep{}), engine.WithMode(mode))
 		resp, err := httpretry.Client(e, httpretry.WithBase(inner)).Get(server.URL)
 		require.NoError(t, err)
 		assert.Equal(t, 200, resp.StatusCode)

@@ -349,3 +349,25 @@ func ExampleWithHedge() {
 	fmt.Printf("%s, %d attempts, %d a hedge\n", resp.Status, result.Attempts, result.Hedges)
 	// Output: 200 OK, 2 attempts, 1 a hedge
 }
+
+// A gateway whose upstream may fail by hanging up: each connection that dies is a
+// failed attempt, and nothing is sent that the quota has not paid for.
+func ExampleNoResend() {
+	server := busyServer(1)
+	defer server.Close()
+
+	e, err := engine.New()
+	if err != nil {
+		panic(err)
+	}
+	base := &http.Transport{MaxIdleConnsPerHost: 64}
+	client := httpretry.Client(e, httpretry.WithBase(httpretry.NoResend(base)))
+
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		panic(err)
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output: 200 OK
+}

@@ -97,26 +97,37 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged
 	}
 	d, why := x.decide(ctx, c, o, f.verdict.NeverSent)
 	retrying := d.Reason == engine.ReasonRetry
-	if retrying && resp != nil {
-		discard(ctx, resp) // before the wait: the connection is free meanwhile
+	held := false
+	if retrying && resp != nil { // before the wait: the connection is free meanwhile
+		if held = x.engine.Mode() == engine.Adaptive; held {
+			resp = hold(ctx, resp) // the limiter may yet refuse
+		} else {
+			discard(ctx, resp)
+		}
 	}
 	if d = c.Wait(ctx, o, d); d.Reason == engine.ReasonRetry {
+		if held {
+			letGo(x.ctx, resp)
+		}
 		return true, nil, nil
 	}
 
-	gaveUp := retrying || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable
+	gaveUp := retrying && !held || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable
 	x.close(resp == nil || gaveUp)
 	if d.Reason != engine.ReasonNotReplayable {
 		why = nil
 	}
 	result := Result{Attempts: c.Attempts(), Hedges: int(x.hedged), Reason: d.Reason, Class: o.Class, Code: f.code, NotReplayable: why}
+	if d.Reason == engine.ReasonDeadline {
+		result.Wait = d.Delay
+	}
 	switch {
 	case resp == nil:
 		if why != nil {
 			err = &notReplayableError{err, why}
 		}
 	case gaveUp:
-		if !retrying {
+		if !retrying || held {
 			_ = bodyOf(resp).Close()
 		}
 		err = &ResponseError{Status: resp.StatusCode, Code: f.code}

@@ -32,7 +32,7 @@ func succeeded(e *engine.Engine, resp *http.Response) bool {
 func (t *Transport) examine(ctx context.Context, e *engine.Engine, resp *http.Response, err error) failure {
 	c := e.Classifier()
 	if resp == nil {
-		return failure{verdict: c.ExplainError(err)}
+		return failure{verdict: failureOf(c, err)}
 	}
 	var code string
 	var cut bool

@@ -27,6 +27,7 @@ const (
 	frameRSTStream = 0x3
 	frameSettings  = 0x4
 	frameGoAway    = 0x7
+	frameUnknown   = 0x20 // to be ignored
 
 	protocolError = 0x1
 	refusedStream = 0x7

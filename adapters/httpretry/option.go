@@ -32,8 +32,8 @@ type config struct {
 const defaultBodyLimit = 64 << 10
 
 // WithBase sets the transport that sends the attempts. A Transport of this
-// package is an error: retries under retries multiply. Default:
-// [http.DefaultTransport].
+// package is an error: retries under retries multiply; so do those of net/http
+// itself, a little, which [NoResend] ends. Default: [http.DefaultTransport].
 func WithBase(base http.RoundTripper) Option {
 	return func(c *config) error {
 		if base == nil {

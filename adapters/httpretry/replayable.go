@@ -14,6 +14,10 @@ func idempotent(req *http.Request) bool {
 		http.MethodPut, http.MethodDelete:
 		return true
 	}
+	return hasKey(req)
+}
+
+func hasKey(req *http.Request) bool {
 	if _, ok := req.Header["Idempotency-Key"]; ok {
 		return true
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
@@ -28,6 +29,10 @@ type Result struct {
 	// NotReplayable says what kept the request from being sent again if Reason
 	// is engine.ReasonNotReplayable, else it is nil.
 	NotReplayable error
+	// Wait is how long the limiter of adaptive mode would have made the next attempt
+	// wait, if that did not fit before the deadline; else zero. Reason is then
+	// engine.ReasonDeadline.
+	Wait time.Duration
 }
 
 // ResultOf returns how the call came to resp, which a [Transport] has returned.
@@ -60,10 +65,9 @@ func attach(resp *http.Response, req *http.Request, r Result) {
 	resp.Request = req.WithContext(context.WithValue(req.Context(), resultKey{}, &attachment{resp, r}))
 }
 
-// ResponseError stands for a response that could not be returned: it had been
-// let go for a retry that, by the caller's will or deadline, was not sent, or
-// the caller's context had ended. It is found in the [*engine.Error] by
-// errors.As.
+// ResponseError stands for a response that could not be returned, since the
+// caller's context had ended: before it came, or in the wait for a retry that was
+// then not sent. It is found in the [*engine.Error] by errors.As.
 type ResponseError struct {
 	// Status is the HTTP status.
 	Status int

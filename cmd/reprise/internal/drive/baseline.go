@@ -59,7 +59,7 @@ func (d *Drive) objects(ctx context.Context, transport http.RoundTripper) *float
 		if i == baselineCalls/10 {
 			before = record.ReadHeapAllocs()
 		}
-		if _, err := send(ctx, client, url, true); err != nil {
+		if _, _, err := send(ctx, client, url, true); err != nil {
 			return nil
 		}
 	}

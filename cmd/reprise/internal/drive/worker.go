@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-go/reprise/adapters/httpretry"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 )
@@ -101,13 +102,13 @@ func (w *worker) call(ctx context.Context) {
 	phase := d.recorder.BeginCall()
 	start := time.Now()
 	w.trace = trace{ready: start}
-	status, err := send(ctx, w.client, d.url, d.server != nil)
+	status, refused, err := send(ctx, w.client, d.url, d.server != nil)
 	took := time.Since(start)
 	if err != nil {
 		d.keep(err)
-		if endedWaiting(err) {
-			d.recorder.WaitEnded()
-		}
+	}
+	if refused || endedWaiting(err) {
+		d.recorder.WaitEnded()
 	}
 	ok := err == nil && status < http.StatusBadRequest
 	d.recorder.EndCall(phase, ok, w.trace.attempts, took-w.trace.service)
@@ -130,8 +131,9 @@ func endedWaiting(err error) bool {
 }
 
 // send makes one request and reads its answer to the end. The embedded server
-// gets what DynamoDB would, others a plain GET.
-func send(ctx context.Context, client *http.Client, url string, embedded bool) (status int, err error) {
+// gets what DynamoDB would, others a plain GET. refused says that the answer was the
+// last because the send limiter's wait for a retry did not fit.
+func send(ctx context.Context, client *http.Client, url string, embedded bool) (status int, refused bool, err error) {
 	var req *http.Request
 	if embedded {
 		req, err = http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(getItem))
@@ -139,7 +141,7 @@ func send(ctx context.Context, client *http.Client, url string, embedded bool) (
 		req, err = http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if embedded {
 		req.Header.Set("Content-Type", "application/x-amz-json-1.0")
@@ -147,9 +149,10 @@ func send(ctx context.Context, client *http.Client, url string, embedded bool) (
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
-	return resp.StatusCode, err
+	result, _ := httpretry.ResultOf(resp)
+	return resp.StatusCode, result.Wait > 0, err
 }

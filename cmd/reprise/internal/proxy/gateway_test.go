@@ -305,17 +305,24 @@ func TestLimiterRefusal(t *testing.T) {
 }
 
 // Where a retry was granted, and the limiter then does not let it out, the
-// upstream's answer is gone; its status is not.
+// upstream's answer passes through as it is.
 func TestLimiterRefusesRetry(t *testing.T) {
+	var hits atomic.Int32
+	page := strings.Repeat("<p>busy</p>", 20_000)
 	p := start(t, one(t, upstream(t, func(w http.ResponseWriter, _ *http.Request) {
+		hits.Add(1)
+		w.Header().Set("Retry-After", "77")
 		w.Header().Set("X-Amzn-Errortype", "SlowDown")
 		w.WriteHeader(503)
+		_, _ = io.WriteString(w, page)
 	})), settings(func(s *proxyconf.Settings) { s.Mode, s.Timeout = engine.Adaptive, 400*time.Millisecond }))
-	resp, text := do(t, "GET", p.url, "")
+	resp, text := do(t, "GET", p.url+"/page", "")
 	assert.Equal(t, 503, resp.StatusCode)
-	assert.Equal(t, "reprise: 503: the upstream answered so, and there was no time for another attempt\n", text)
-	assert.Contains(t, []string{"1", "2"}, resp.Header.Get("Retry-After"))
+	assert.True(t, text == page)
+	assert.Equal(t, []string{"77"}, resp.Header.Values("Retry-After"))
+	assert.EqualValues(t, 1, hits.Load())
 	assert.Equal(t, 500, p.state(t).Quota.Level, "R6.3")
+	assert.Equal(t, "deadline", p.log.request(t, "/page")["reason"])
 }
 
 // Time that is up is 504, of a call and of its last attempt; it does not count

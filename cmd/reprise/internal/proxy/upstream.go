@@ -24,7 +24,7 @@ type upstream struct {
 // there was one. It changes nothing of that; adopt is how its engine then gets
 // the new settings.
 func (s *Server) newUpstream(c proxyconf.Upstream, old *upstream) (u *upstream, adopt func() error, err error) {
-	u = &upstream{Upstream: c, replicas: &replicas{base: single{s.base}}, counts: newCounts()}
+	u = &upstream{Upstream: c, replicas: &replicas{base: httpretry.NoResend(s.base)}, counts: newCounts()}
 	known := make(map[string]*replica)
 	if old != nil {
 		u.counts = old.counts

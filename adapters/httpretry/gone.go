@@ -1,0 +1,45 @@
+package httpretry
+
+import (
+	"errors"
+	"reflect"
+
+	"github.com/reprise-go/reprise/classify"
+)
+
+// failureOf classifies the error of an attempt. At this boundary, and nowhere
+// else, a few failures of a connection that net/http has no types for are known
+// by its words (see gone).
+func failureOf(c *classify.Classifier, err error) classify.Verdict {
+	v := c.ExplainError(err)
+	if v.Rule == classify.RuleUnrecognized && gone(err) {
+		v.Class, v.Rule = classify.Transient, classify.RuleClosed
+	}
+	return v
+}
+
+// gone reports whether an error that a base has returned is, at its innermost,
+// net/http's word for a connection that is no more (R3.2): kept alive, and closed by
+// the server just when a request had been given to it; or of HTTP/2, and found dead
+// by a ping. net/http made them by errors.New and does not export them. They are
+// compared whole, and have no part that a server or a caller could write (R3.8).
+func gone(err error) bool {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
+	}
+	if reflect.TypeOf(err) != plainError {
+		return false
+	}
+	switch err.Error() {
+	case "http: server closed idle connection", "http2: client connection lost":
+		return true
+	}
+	return false
+}
+
+// plainError is the type that errors.New makes.
+var plainError = reflect.TypeOf(errors.New(""))
