@@ -51,8 +51,9 @@ func (m *Map) Range(yield func(key, value any) bool) {
 	}
 }
 
-// Pool is a sync.Pool; in a trial one for each thread, of one value, that no
-// collection empties.
+// Pool is a sync.Pool. In a trial each thread has one value there, which no
+// collection drops; it stays when it is taken, so that a thread that is broken off
+// does not take it along. A thread may take no second one meanwhile.
 type Pool struct {
 	of    sync.Pool
 	owned [loom.MaxThreads]any
@@ -61,9 +62,7 @@ type Pool struct {
 // Get takes a value, or nil.
 func (p *Pool) Get() any {
 	if i, ok := loom.Thread(); ok {
-		v := p.owned[i]
-		p.owned[i] = nil
-		return v
+		return p.owned[i]
 	}
 	return p.of.Get()
 }

@@ -46,7 +46,7 @@ type Result struct {
 }
 
 func (r Result) String() string {
-	how := "all of them"
+	how := "all within the bounds"
 	if !r.Complete {
 		how = "not all"
 	}
