@@ -139,19 +139,7 @@ func TestLoomLimiter(t *testing.T) {
 // a few steps of their own. Two pages at the most are copied, one of them in vain.
 func TestLoomLimiterFrozen(t *testing.T) {
 	for _, name := range []string{"a cut and an admission", "two cuts", "a cut at a border", "two first throttles", "marks at the floor", "a turn and an admission", "three at once"} {
-		h := limiterHistories[name]
-		r, err := loom.ExploreFrozen(loom.Options{OwnSteps: 300}, func() loom.Trial {
-			l := h.New()
-			var trial loom.Trial
-			for _, ops := range h.Threads {
-				trial.Threads = append(trial.Threads, func() {
-					for _, op := range ops {
-						op(l)
-					}
-				})
-			}
-			return trial
-		})
+		r, err := limiterHistories[name].ExploreFrozen(loom.Options{OwnSteps: 300})
 		require.NoError(t, err, name)
 		assert.True(t, r.Frozen && r.Complete, name)
 		t.Logf("%s: %v", name, r)

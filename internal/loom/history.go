@@ -52,6 +52,22 @@ func (h History[S]) Explore(o Options) (Result, error) {
 	})
 }
 
+// ExploreFrozen is [ExploreFrozen] of the history's operations.
+func (h History[S]) ExploreFrozen(o Options) (Result, error) {
+	return ExploreFrozen(o, func() Trial {
+		s := h.New()
+		var trial Trial
+		for _, ops := range h.Threads {
+			trial.Threads = append(trial.Threads, func() {
+				for _, do := range ops {
+					do(s)
+				}
+			})
+		}
+		return trial
+	})
+}
+
 func (h History[S]) blank() (results [][]any, spans [][]span) {
 	for _, ops := range h.Threads {
 		results = append(results, make([]any, len(ops)))
