@@ -236,6 +236,15 @@ func TestRequirements(t *testing.T) {
 	assert.Equal(t, []string{"golang.org/x/perf/cmd/benchstat"}, tools)
 }
 
+// The core's words come through a package of ours and must still be instructions, not calls.
+func TestWordsAreInlined(t *testing.T) {
+	out, err := exec.Command("go", "build", "-gcflags=-m", "./atomicbucket", "./internal/stripe", "./ratelimit", "./engine").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, call := range []string{"atomic.(*Uint64).Load", "atomic.(*Uint64).CompareAndSwap", "atomic.(*Uint64).Add", "atomic.(*Int64).Load", "atomic.(*Float64).Load", "atomic.(*Int32).Swap", "sync.(*Map).Load"} {
+		assert.Contains(t, string(out), "inlining call to "+call)
+	}
+}
+
 func (s source) importsFrom(module string) bool {
 	return slices.ContainsFunc(s.ast.Imports, func(spec *ast.ImportSpec) bool {
 		return within(strings.Trim(spec.Path.Value, `"`), module)

@@ -59,13 +59,7 @@ func bucketHistory(capacity, level uint32, threads ...[]bucketOp) loom.History[*
 			return nil
 		},
 	}
-	for _, ops := range threads {
-		h.Threads = append(h.Threads, nil)
-		last := len(h.Threads) - 1
-		for _, op := range ops {
-			h.Threads[last] = append(h.Threads[last], op)
-		}
-	}
+	h.Threads = append(h.Threads, threads...)
 	return h
 }
 

@@ -96,13 +96,7 @@ func engineHistory(tokens int, threads ...[]engineOp) loom.History[*loomCalls] {
 			return nil
 		},
 	}
-	for _, ops := range threads {
-		h.Threads = append(h.Threads, nil)
-		last := len(h.Threads) - 1
-		for _, op := range ops {
-			h.Threads[last] = append(h.Threads[last], op)
-		}
-	}
+	h.Threads = append(h.Threads, threads...)
 	return h
 }
 
@@ -263,13 +257,7 @@ func groupHistory(start func() *loomGroup, threads ...[]groupOp) loom.History[*l
 			return nil
 		},
 	}
-	for _, ops := range threads {
-		h.Threads = append(h.Threads, nil)
-		last := len(h.Threads) - 1
-		for _, op := range ops {
-			h.Threads[last] = append(h.Threads[last], op)
-		}
-	}
+	h.Threads = append(h.Threads, threads...)
 	return h
 }
 

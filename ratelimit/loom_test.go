@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,13 +85,7 @@ func limiterHistory(start func() *Limiter, final limiterOp, threads ...[]limiter
 	h := loom.History[*Limiter]{New: start, Final: func(l *Limiter) any {
 		return fmt.Sprintf("%+v, %d slots free", final(l), FreeSlots(l)) // in the end none may be lost
 	}}
-	for _, ops := range threads {
-		h.Threads = append(h.Threads, nil)
-		last := len(h.Threads) - 1
-		for _, op := range ops {
-			h.Threads[last] = append(h.Threads[last], op)
-		}
-	}
+	h.Threads = append(h.Threads, threads...)
 	return h
 }
 
@@ -127,6 +122,9 @@ func TestLoomLimiter(t *testing.T) {
 	for _, procs := range []int{4, 1} {
 		runtime.GOMAXPROCS(procs)
 		for name, h := range limiterHistories {
+			if procs == 1 && !strings.Contains(name, "mark") && !strings.Contains(name, "border") {
+				continue // no more of the counter than before
+			}
 			r, err := h.Explore(loom.Options{})
 			assert.NoError(t, err, name)
 			assert.True(t, r.Complete, name)
@@ -235,7 +233,7 @@ func TestLoomWaiters(t *testing.T) {
 		assert.True(t, r.Complete, name)
 		t.Logf("%s: %v; %+v", name, r, o)
 		if name == "two stay" || name == "one leaves" {
-			r, err := loom.ExploreFrozen(loom.Options{OwnSteps: 100}, trial)
+			r, err := loom.ExploreFrozen(loom.Options{OwnSteps: 100, Bounded: name == "one leaves", Preemptions: 2}, trial)
 			require.NoError(t, err, name)
 			t.Logf("%s, frozen: %v", name, r)
 		}
