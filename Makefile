@@ -14,7 +14,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench door-cost servers vectors lint ci checks demo-check bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check bin/reprise bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,10 @@ dynamo-throttle-virtual: ## the same in virtual time (VIRTUAL, 30s), where the m
 test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size
 	$(call each,go test -race -short -count=1 -timeout 5m ./...)
 	$(call each,go test -count=1 -timeout 5m ./...)
+	$(MAKE) --no-print-directory loom
+
+loom: ## the core's lock-free code, step by step, in every order of two goroutines and of three (V=-v tells how many)
+	go test -tags reprise_loom -count=1 -timeout 5m -run Loom $(V) ./atomicbucket ./internal/stripe ./ratelimit ./engine
 
 race: servers ## every test at full size under the race detector
 	$(call each,go test -race -count=1 -timeout 30m ./...)
@@ -66,6 +70,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is ve
 	$(call each,go mod tidy -diff)
 	$(call each,go vet ./...)
 	$(call each,$(CURDIR)/bin/staticcheck ./...)
+	go vet -tags reprise_loom ./...
 	GOOS=windows GOARCH=386 go vet ./...
 	GOOS=darwin GOARCH=arm64 go vet ./...
 

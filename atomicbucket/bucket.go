@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/invariant"
 	"github.com/reprise-go/reprise/internal/pad"
 )

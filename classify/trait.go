@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/atomic"
+	"github.com/reprise-go/reprise/internal/atomic"
 )
 
 // What an error may say of itself, and how it leads to the errors below it.

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"time"
 
-	"go.uber.org/atomic"
-
 	"github.com/reprise-go/reprise/atomicbucket"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/fastbackoff"
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/pad"
 	"github.com/reprise-go/reprise/ratelimit"
 )

@@ -6,10 +6,8 @@ import (
 	"iter"
 	"reflect"
 	"strings"
-	"sync"
 
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/mono"
 	"github.com/reprise-go/reprise/internal/pad"
 )
@@ -59,7 +57,7 @@ type Group[K comparable] struct {
 
 	// members is *member by key: what is found there and not gone is the key's
 	// engine.
-	members sync.Map
+	members atomic.Map
 	// odd: a key may be such that no map can hold it.
 	odd bool
 	// text: keys are strings.

@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/invariant"
 )
 

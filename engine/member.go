@@ -3,9 +3,8 @@ package engine
 import (
 	"time"
 
-	"go.uber.org/atomic"
-
 	"github.com/reprise-go/reprise/atomicbucket"
+	"github.com/reprise-go/reprise/internal/atomic"
 )
 
 // member is one key's engine in a [Group], and what the engine owns: one

@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"sync"
-
-	"go.uber.org/atomic"
+	"github.com/reprise-go/reprise/internal/atomic"
 )
 
 // maxMemo bounds the policies that an overlay remembers. More are only made when
@@ -22,7 +20,7 @@ type overlay struct {
 
 	// memo makes engines with the same settings share one policy: recipe to
 	// *policy. memoised bounds it.
-	memo     sync.Map
+	memo     atomic.Map
 	memoised atomic.Int32
 }
 

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"go.uber.org/atomic"
+	"github.com/reprise-go/reprise/internal/atomic"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"time"
 
-	"go.uber.org/atomic"
+	"github.com/reprise-go/reprise/internal/atomic"
 )
 
 // gate is what the two fast paths look at: whether anything was ever throttled,

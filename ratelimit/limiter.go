@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/invariant"
 	"github.com/reprise-go/reprise/internal/mono"
 	"github.com/reprise-go/reprise/internal/pad"

@@ -3,8 +3,7 @@ package ratelimit
 import (
 	"math/bits"
 
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/invariant"
 	"github.com/reprise-go/reprise/internal/pad"
 )

@@ -4,8 +4,7 @@ import (
 	"math"
 	"time"
 
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/pad"
 )
 

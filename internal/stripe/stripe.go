@@ -12,10 +12,8 @@ package stripe
 import (
 	"math/bits"
 	"runtime"
-	"sync"
 
-	"go.uber.org/atomic"
-
+	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/pad"
 )
 
@@ -61,7 +59,7 @@ type handle struct {
 
 var (
 	// handles holds those that no add is using. All counters share it.
-	handles sync.Pool
+	handles atomic.Pool
 	// made is how many handles there have been; the next one's index. Written
 	// by newHandle alone, publishes nothing, wraps harmlessly.
 	made atomic.Uint64
