@@ -14,7 +14,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench door-cost servers vectors lint ci checks demo-check mutants bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million bin/reprise bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 
 servers: ## the servers and wrk that tests put the doors before: installed by apt-get where they are missing
 	@.ci/servers
+
+million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
+	go run -C proof ./million $(ARGS)
 
 mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
 	@bin/mutants $(ARGS)
