@@ -8,13 +8,14 @@ COUNT     ?= 6
 PROCS     ?= 1,2
 CALLS     ?= 3000
 VIRTUAL   ?= 30s
+SOAK      ?= 10m
 VECTORS   := testdata/vectors
 UPSTREAM  ?= ../shared/vectors
 
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million soak bin/reprise bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +59,10 @@ servers: ## the servers and wrk that tests put the doors before: installed by ap
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
+
+soak: ## an engine at full rate for a time (SOAK, 10m): level, memory and goroutines flat; then with faults in the machine
+	go run -C proof ./soak -for $(SOAK)
+	go run -C proof ./soak -for $(SOAK) -faults
 
 mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
 	@bin/mutants $(ARGS)
