@@ -8,16 +8,17 @@ COUNT     ?= 6
 PROCS     ?= 1,2
 CALLS     ?= 3000
 VIRTUAL   ?= 30s
+SOAK      ?= 10m
 VECTORS   := testdata/vectors
 UPSTREAM  ?= ../shared/vectors
 
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million soak 386 arm64 bin/reprise bin/tools
 
 help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: bin/reprise ## watch the engine retry real HTTP calls against a faulty server (ARGS= for drive's flags)
 	bin/reprise drive $(ARGS)
@@ -59,6 +60,24 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 
 servers: ## the servers and wrk that tests put the doors before: installed by apt-get where they are missing
 	@.ci/servers
+
+million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
+	go run -C proof ./million $(ARGS)
+
+soak: ## an engine at full rate for a time (SOAK, 10m): level, memory and goroutines flat; then with faults in the machine
+	go run -C proof ./soak -for $(SOAK)
+	go run -C proof ./soak -for $(SOAK) -faults
+
+CORE := ./atomicbucket ./fastbackoff ./classify ./ratelimit ./engine ./settings ./internal/...
+
+386: ## the core's tests as 32-bit programs, which an amd64 machine runs itself
+	GOARCH=386 CGO_ENABLED=0 go test -short -count=1 $(CORE)
+
+arm64: ## the core's tests on an emulated arm64 (Debian's qemu-user-static); the one left out runs itself as a child
+	GOARCH=arm64 CGO_ENABLED=0 go test -short -count=1 -timeout 30m -exec qemu-aarch64-static -skip TestProcessesDrawDifferently $(CORE)
+
+mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
+	@bin/mutants $(ARGS)
 
 vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
 	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \

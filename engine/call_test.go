@@ -189,11 +189,13 @@ func TestDeadline(t *testing.T) {
 		assert.Equal(t, row.quota, level(e), row.name)
 	}
 	e := newEngine(t, engine.WithTokens(0))
-	c := e.BeginLongPoll()
 	o := transient
-	o.Deadline = now.Add(10 * ms)
-	assert.Equal(t, engine.Decision{Reason: engine.ReasonQuota}, c.FailAt(now, o), "a refused poll's wait must fit too")
-	c = e.Begin()
+	for left, delay := range map[time.Duration]time.Duration{10 * ms: 0, 50*ms - near: 0, 50 * ms: 50*ms - near} {
+		c := e.BeginLongPoll()
+		o.Deadline = now.Add(left)
+		assert.Equal(t, engine.Decision{Delay: delay, Reason: engine.ReasonQuota}, c.FailAt(now, o), "a refused poll's wait must fit too: %v left", left)
+	}
+	c := e.Begin()
 	o.Deadline = now.Add(-1)
 	assert.Equal(t, engine.ReasonQuota, c.FailAt(now, o).Reason, "R2.1: the quota is asked before the backoff is known")
 }

@@ -58,6 +58,14 @@ func Sampling(l *Limiter) bool {
 	return l.gate.word.Load()&maskOf != 0
 }
 
+// Skips reports whether the nth success of a cell may skip the clock under a
+// sampling mask.
+func Skips(mask uint32, n uint64) bool {
+	var g gate
+	g.word.Store(uint64(mask))
+	return g.skips(n)
+}
+
 // SkipBits is the length of the sampling mask.
 func SkipBits(count uint64, cells int) uint8 { return skipBits(count, cells) }
 

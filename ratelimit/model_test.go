@@ -234,6 +234,14 @@ func TestWaitIsExact(t *testing.T) {
 	}
 }
 
+// A token that lacks one tick, a quarter of a nanotoken, is none (R8.1): at 31
+// ticks a nanosecond half a token lacks just that after 64516129 ns.
+func TestAlmostATokenIsNone(t *testing.T) {
+	l := ratelimit.WithRate(epoch, 7.75)
+	assert.EqualValues(t, 1, l.AcquireNanos(64516129))
+	assert.Zero(t, l.AcquireNanos(64516130))
+}
+
 // So it is for one that asks after years in which nothing was heard, when a
 // float64 no longer tells one nanosecond from the next.
 func TestWaitIsEnoughAfterYears(t *testing.T) {

@@ -4,6 +4,7 @@ go 1.26.0
 
 tool (
 	github.com/reprise-go/reprise/tools/jsoncheck
+	github.com/reprise-go/reprise/tools/mutants
 	honnef.co/go/tools/cmd/staticcheck
 )
 
