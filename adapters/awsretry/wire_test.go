@@ -150,6 +150,18 @@ func TestChecksum(t *testing.T) {
 		out, _, err = newClient(applied(t, s, newEngine(t)), "DynamoDB").call(t.Context(), "GetItem", &input{})
 		require.NoError(t, err)
 		assert.Equal(t, "damaged", out)
+
+		// Nor for another Retryer.
+		s.script = []answer{wrong}
+		out, _, err = c.call(t.Context(), "GetItem", &input{}, func(o *options) { o.retryer = aws.NopRetryer{} })
+		require.NoError(t, err)
+		assert.Equal(t, "damaged", out)
+
+		// What is cut short was cut short, whatever its sum.
+		s.always = answer{status: 200, cut: true, header: wrong.header}
+		_, _, err = c.call(t.Context(), "GetItem", &input{})
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		require.NotContains(t, err.Error(), "CRC-32")
 	})
 }
 
