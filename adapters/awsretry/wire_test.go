@@ -46,8 +46,11 @@ func TestClockSkew(t *testing.T) {
 		want = headers
 	})
 	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
-		headers, skew, err := run(t, func(s *server) aws.Config { return config(s, newEngine(t)) })
+		e := newEngine(t)
+		headers, skew, err := run(t, func(s *server) aws.Config { return config(s, e) })
 		require.NoError(t, err)
+		assert.EqualValues(t, 1, e.Stats().TransientRetries)
+		assert.Zero(t, e.Stats().Stops, "what is retried has not stopped")
 		assert.Equal(t, want, headers)
 		assert.Greater(t, skew, 9*time.Minute)
 	})
