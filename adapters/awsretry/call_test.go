@@ -175,6 +175,41 @@ func TestWithClass(t *testing.T) {
 	})
 }
 
+// WithClass is asked about answers, not about callers who went away, and what is
+// no class does not count.
+func TestWithClassIsAsked(t *testing.T) {
+	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
+		asked := 0
+		class := awsretry.WithClass(func(error) (classify.Class, bool) {
+			asked++
+			return classify.Class(99), true
+		})
+		s := &server{script: []answer{fail(503, "x")}}
+		c := newClient(config(s, newEngine(t), class), "S3")
+		_, _, err := c.call(t.Context(), "GetObject", &input{})
+		require.NoError(t, err)
+		assert.Len(t, s.seen(), 2)
+		require.Positive(t, asked)
+
+		asked, s.latency = 0, time.Minute
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		_, _, err = c.call(ctx, "GetObject", &input{})
+		require.ErrorIs(t, err, context.Canceled)
+		assert.Zero(t, asked)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		class := awsretry.WithClass(func(err error) (classify.Class, bool) {
+			assert.Fail(t, "asked", "%v", err)
+			return classify.Transient, true
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, _, err := newClient(applied(t, &server{latency: time.Minute}, newEngine(t), class), "S3").call(ctx, "GetObject", &input{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
 // A call that is made inside of an attempt of another, as a credentials provider
 // makes one, is a call of its own.
 func TestCallInsideOfACall(t *testing.T) {

@@ -13,10 +13,15 @@ import (
 
 // examine finds out what a failed attempt means for the call.
 func (x *exchange) examine(ctx context.Context, err error) engine.Outcome {
-	o := examine(x.engine.Classifier(), x.loop.engines.class, err)
-	if ctx.Err() != nil && cancelledInFlight(err) {
-		// The SDK says so of an attempt's own deadline too, and that is transient
-		// while the caller is there (R3.6).
+	class := x.loop.engines.class
+	// The SDK says so of an attempt's own deadline too, and that is transient while
+	// the caller is there (R3.6).
+	gone := ctx.Err() != nil && cancelledInFlight(err)
+	if gone {
+		class = nil
+	}
+	o := examine(x.engine.Classifier(), class, err)
+	if gone {
 		o.Class, o.Cancelled = classify.NonRetryable, true
 	}
 	if x.wanted != nil && o.Class == classify.NonRetryable && !o.Cancelled {

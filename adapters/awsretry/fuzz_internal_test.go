@@ -26,6 +26,17 @@ func FuzzNumbered(f *testing.F) {
 	})
 }
 
+func TestNumbered(t *testing.T) {
+	for header, want := range map[string]string{
+		"":                                       "attempt=2; max=4",
+		"attempt=1; max=3":                       "attempt=2; max=4",
+		"attempt=1; max=3; ttl=20000101T001100Z": "attempt=2; max=4; ttl=20000101T001100Z",
+		"ttl=1;attempt=9":                        "attempt=2; max=4; ttl=1",
+	} {
+		assert.Equal(t, want, numbered(header, 2, 4))
+	}
+}
+
 // A copy of a config file says all that the file does but retry_mode = legacy,
 // line by line.
 func FuzzWithoutLegacy(f *testing.F) {

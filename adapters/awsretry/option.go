@@ -115,8 +115,10 @@ func WithEngineLimit(n int) Option {
 // class stands, else the engine's classifier decides (R3). It is where one
 // service's error means more than its code says, such as DynamoDB's
 // TransactionCanceledException, which is worth a retry only if its reasons are.
-// It is not asked about a call that the caller has given up, and must be safe
-// for use by many goroutines. Default: none.
+// It is not asked about a call that the caller has given up, but that
+// [NewRetryer] cannot tell a caller's deadline from an attempt's own. What is no
+// class of package classify does not count. It must be safe for use by many
+// goroutines. Default: none.
 func WithClass(class func(err error) (class classify.Class, ok bool)) Option {
 	return func(c *config) error {
 		if class == nil {

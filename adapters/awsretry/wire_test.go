@@ -46,8 +46,11 @@ func TestClockSkew(t *testing.T) {
 		want = headers
 	})
 	inEachDoor(t, func(t *testing.T, config func(s *server, e *engine.Engine, opts ...awsretry.Option) aws.Config) {
-		headers, skew, err := run(t, func(s *server) aws.Config { return config(s, newEngine(t)) })
+		e := newEngine(t)
+		headers, skew, err := run(t, func(s *server) aws.Config { return config(s, e) })
 		require.NoError(t, err)
+		assert.EqualValues(t, 1, e.Stats().TransientRetries)
+		assert.Zero(t, e.Stats().Stops, "what is retried has not stopped")
 		assert.Equal(t, want, headers)
 		assert.Greater(t, skew, 9*time.Minute)
 	})
@@ -150,6 +153,18 @@ func TestChecksum(t *testing.T) {
 		out, _, err = newClient(applied(t, s, newEngine(t)), "DynamoDB").call(t.Context(), "GetItem", &input{})
 		require.NoError(t, err)
 		assert.Equal(t, "damaged", out)
+
+		// Nor for another Retryer.
+		s.script = []answer{wrong}
+		out, _, err = c.call(t.Context(), "GetItem", &input{}, func(o *options) { o.retryer = aws.NopRetryer{} })
+		require.NoError(t, err)
+		assert.Equal(t, "damaged", out)
+
+		// What is cut short was cut short, whatever its sum.
+		s.always = answer{status: 200, cut: true, header: wrong.header}
+		_, _, err = c.call(t.Context(), "GetItem", &input{})
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		require.NotContains(t, err.Error(), "CRC-32")
 	})
 }
 

@@ -290,60 +290,6 @@ func TestMisuse(t *testing.T) {
 	assert.Empty(t, got.Responses)
 }
 
-// broken answers what no service should.
-type broken struct{ unprocessed int }
-
-func (b broken) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
-	if b.unprocessed == 0 {
-		return nil, nil
-	}
-	return &dynamodb.BatchWriteItemOutput{UnprocessedItems: writes(map[string]int{"a": b.unprocessed}).RequestItems}, nil
-}
-
-func TestBrokenService(t *testing.T) {
-	in := writes(map[string]int{"a": 2})
-	out, err := dynamoretry.BatchWriteItem(t.Context(), broken{}, dynamo(t), in)
-	require.ErrorContains(t, err, "neither an output nor an error")
-	assert.Equal(t, in.RequestItems, out.UnprocessedItems)
-
-	out, err = dynamoretry.BatchWriteItem(t.Context(), broken{26}, dynamo(t), in)
-	require.ErrorContains(t, err, "left 26 items unprocessed of the 2 that it was sent")
-	assert.Equal(t, in.RequestItems, out.UnprocessedItems)
-}
-
-// renames answers for a table by another name, as for one that was asked for by
-// its ARN.
-type renames struct {
-	asked []map[string]types.KeysAndAttributes
-}
-
-func (r *renames) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
-	r.asked = append(r.asked, in.RequestItems)
-	out := new(dynamodb.BatchGetItemOutput)
-	if len(r.asked) == 1 {
-		out.UnprocessedKeys = map[string]types.KeysAndAttributes{"a": in.RequestItems["arn:a"]}
-	}
-	return out, nil
-}
-
-// The settings of a table are kept under whatever name the service calls it by.
-func TestReadRestUnderAnotherName(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, attempts := range []int{1, 2} {
-			in := keys(map[string]int{"arn:a": 3})
-			r := new(renames)
-			out, err := dynamoretry.BatchGetItem(t.Context(), r, dynamo(t, engine.WithMaxAttempts(attempts)), in)
-			if attempts == 1 {
-				require.ErrorIs(t, err, engine.ErrMaxAttempts)
-				assert.Equal(t, map[string]types.KeysAndAttributes{"a": in.RequestItems["arn:a"]}, out.UnprocessedKeys)
-				continue
-			}
-			require.NoError(t, err)
-			assert.Equal(t, map[string]types.KeysAndAttributes{"a": in.RequestItems["arn:a"]}, r.asked[1])
-		}
-	})
-}
-
 // Whatever the service leaves and whenever it fails: each item is done or left,
 // and not both.
 func FuzzBatch(f *testing.F) {
