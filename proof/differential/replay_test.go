@@ -1,0 +1,87 @@
+package differential_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+type object = map[string]any
+
+// replayFile writes what the SDK made of a script as a case of `reprise replay`, or
+// says why its format cannot. Delays are those of jitter 1: the format has one
+// draw for all.
+func replayFile(s *script, m *mismatch, log []event) (text []byte, missing string) {
+	switch {
+	case s.Adaptive:
+		return nil, "it has no waits for the limiter"
+	case len(s.Calls) > 50:
+		return nil, "the script is too long"
+	}
+	settings := object{"mode": "standard", "max_attempts": max(s.attempts(), 1), "capacity": s.Capacity, "tokens": s.Tokens, "jitter": 1.0}
+	if s.DynamoDB {
+		settings["service"] = "dynamodb"
+	}
+	var calls []object
+	for i, c := range s.Calls {
+		if c.Cancel != 0 || c.Deadline != 0 {
+			return nil, "it has no ends within a call"
+		}
+		var steps []object
+		for _, e := range log {
+			if e.call != i {
+				continue
+			}
+			p := step{Kind: "ok"}
+			if e.step < len(c.Steps) {
+				p = c.Steps[e.step]
+			}
+			one, why := replayStep(&p, e)
+			if why != "" {
+				return nil, why
+			}
+			steps = append(steps, one)
+		}
+		if len(steps) > 0 {
+			calls = append(calls, object{"long_polling": c.LongPoll, "steps": steps})
+		}
+	}
+	if len(calls) == 0 {
+		return nil, "no attempt came to an end"
+	}
+	name := fmt.Sprintf("what the SDK does; %v", m)
+	text, err := json.MarshalIndent(object{"format": "reprise-replay/1", "cases": []object{{"name": name, "engine": settings, "calls": calls}}}, "", " ")
+	if err != nil {
+		return nil, err.Error()
+	}
+	return append(text, '\n'), ""
+}
+
+func replayStep(p *step, e event) (one object, missing string) {
+	one = object{}
+	switch k := kinds[p.Kind]; {
+	case p.Kind == "ok":
+		one["status"] = 200
+	case k.replay == "answer":
+		one["status"], one["code"] = p.Status, p.Code
+		if p.Status == 200 {
+			return nil, "its 2xx is a success, with or without a code"
+		}
+		if p.Hint != "" {
+			one["headers"] = map[string]string{"x-amz-retry-after": p.Hint}
+		}
+	case k.replay != "":
+		one["error"] = k.replay
+	default:
+		return nil, "it has no " + p.Kind
+	}
+	expect := object{"outcome": e.outcome, "quota": e.quota}
+	// The quota of a retry that ends well is noted after what it gives back.
+	if draw := float64(e.draw) / math.Exp2(64); e.outcome == "retry" && p.Hint == "" && draw > 0.01 {
+		ceiling := time.Duration(math.Round(float64(e.delay)/draw/1e3)) * time.Microsecond
+		expect["delay_ms"] = ceiling.Seconds() * 1e3
+	}
+	one["expect"] = expect
+	return one, ""
+}
