@@ -53,6 +53,7 @@ func (p *pair) finish(ctx context.Context, err error) {
 	switch {
 	case p.strayed:
 	case p.refused:
+		p.seen.met("refused by the limiter")
 		if p.granted {
 			p.seen[unsentRefund]++
 		}
@@ -103,8 +104,8 @@ func (p *pair) compareEnd(ctx context.Context, theirs string, waited time.Durati
 		case ctx.Err() == nil:
 			p.compareDelay(waited)
 		}
-	case waited != 0:
-		p.fail("delay: SDK waits %v before it ends as %s", waited, theirs)
+	case waited != 0 || p.decision.Delay != 0:
+		p.fail("delay: SDK waits %v before it ends as %s, ours %v", waited, theirs, p.decision.Delay)
 	}
 }
 
@@ -192,13 +193,15 @@ func (p *pair) compareQuota() {
 	}
 }
 
+// compareLimiter compares all that the limiter's next decisions depend on. A wait
+// ends on a whole nanosecond, so a level is held to what fills in two.
 func (p *pair) compareLimiter() {
 	if p.limiter == nil {
 		return
 	}
 	s, l := p.ours.Stats().Limiter, p.limiter
 	if s.Enabled != l.enabled.Bool() || !near(l.fill.Float(), s.FillRate) || !near(l.measured.Float(), s.MeasuredRate) ||
-		!near(l.capacity.Float(), s.Capacity) || !near(l.level.Float(), s.Level) {
+		!near(l.capacity.Float(), s.Capacity) || math.Abs(l.level.Float()-s.Level) > 1e-9*math.Max(1, s.Level)+2e-9*s.FillRate {
 		p.fail("limiter: SDK enabled %v fill %v measured %v capacity %v level %v, ours %+v",
 			l.enabled, l.fill, l.measured, l.capacity, l.level, s)
 	}
@@ -206,6 +209,7 @@ func (p *pair) compareLimiter() {
 
 // note keeps what the SDK made of an attempt, for a replay file.
 func (p *pair) note(outcome string, delay time.Duration) {
+	p.seen.met(outcome)
 	if p.strayed || len(p.script.Calls) > 50 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,19 +33,27 @@ func TestDifferential(t *testing.T) {
 	}
 	longPolling() // outside of any bubble
 	seen, start, seed := tally{}, time.Now(), *firstSeed
-	for ; seen["steps"] < steps; seed++ {
+	for ; seen.steps() < steps; seed++ {
 		s := newScript(seed, 400)
 		if m, _ := run(t, s, seen); m != nil {
 			report(t, s, m)
 		}
 	}
 	took := time.Since(start)
-	t.Logf("%d scripts, %d steps in %v: %.0f steps/s", seed-*firstSeed, seen["steps"], took.Round(time.Millisecond), float64(seen["steps"])/took.Seconds())
+	t.Logf("%d scripts, %d steps in %v: %.0f steps/s", seed-*firstSeed, seen.steps(), took.Round(time.Millisecond), float64(seen.steps())/took.Seconds())
 	for _, d := range differences {
 		t.Logf("%9d %s: %s", seen[d.name], d.name, d.why)
 		assert.NotZero(t, seen[d.name], "a stale entry: %s", d.name)
+		delete(seen, d.name)
 	}
-	assert.Len(t, seen, len(differences)+1, "an entry that is not in the table")
+	for _, what := range []string{"success", "retry", "non_retryable", "max_attempts", "quota", "deadline", "cancelled",
+		"waits for the limiter", "refused by the limiter"} {
+		t.Logf("%9d %s", seen[metPrefix+what], what)
+		assert.NotZero(t, seen[metPrefix+what], "never met: %s", what)
+	}
+	for what := range seen {
+		assert.True(t, strings.HasPrefix(what, metPrefix), "not in the table: %s", what)
+	}
 }
 
 // report shrinks a script that fails, writes it down, and fails.

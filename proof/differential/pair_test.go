@@ -56,8 +56,14 @@ type pair struct {
 	skew      time.Duration
 }
 
-// tally counts steps, and how often each difference was met.
+// tally counts the differences, and what else was met, under metPrefix.
 type tally map[string]int
+
+const metPrefix = "met: "
+
+func (y tally) met(what string) { y[metPrefix+what]++ }
+
+func (y tally) steps() int { return y[metPrefix+"steps"] }
 
 // event is what the SDK made of one attempt.
 type event struct {
@@ -228,6 +234,7 @@ func (p *pair) GetAttemptToken(ctx context.Context) (func(error) error, error) {
 	case (waited-wait).Abs() > waitSlack || (waited == 0) != (wait == 0):
 		p.fail("admission: SDK waits %v, ours %v", waited, wait)
 	case wait > 0:
+		p.seen.met("waits for the limiter")
 		for rest := p.call.AdmitAt(time.Now()); rest > 0; rest = p.call.AdmitAt(time.Now()) {
 			if rest > waitSlack {
 				p.fail("admission: SDK admits after %v, ours waits %v more", waited, rest)
@@ -261,7 +268,7 @@ func (p *pair) HandleFinalize(ctx context.Context, _ middleware.FinalizeInput) (
 	out middleware.FinalizeOutput, metadata middleware.Metadata, err error,
 ) {
 	p.granted = false
-	p.seen["steps"]++
+	p.seen.met("steps")
 	if p.strayed {
 		p.call.FailAt(time.Now(), engine.Outcome{})
 		return out, metadata, answered(&step{Status: 400}, &modelled{"ValidationException"})
@@ -306,7 +313,7 @@ func (p *pair) HandleFinalize(ctx context.Context, _ middleware.FinalizeInput) (
 // SDK's types, R3.10 a client's skew; the SDK keeps it in the metadata.
 func (p *pair) outcome(ctx context.Context, err error, sentAt, now time.Time) (o engine.Outcome, metadata middleware.Metadata) {
 	s := p.step
-	v := classify.Default.ExplainError(err)
+	v := p.ours.Classifier().ExplainError(err)
 	if s.Kind == "skew" {
 		header := http.Header{}
 		if s.Skew != 0 {
@@ -315,7 +322,7 @@ func (p *pair) outcome(ctx context.Context, err error, sentAt, now time.Time) (o
 		_, metadata, _ = awsmiddleware.RecordResponseTiming{}.HandleDeserialize(ctx, middleware.DeserializeInput{}, response{header})
 		candidate, known := classify.SkewCandidate(header.Get("Date"), false, now, now.Sub(sentAt))
 		if ctx.Err() == nil || s.Deaf {
-			v = classify.Default.ExplainSkewed(s.Status, s.Code, p.skew, candidate, known)
+			v = p.ours.Classifier().ExplainSkewed(s.Status, s.Code, p.skew, candidate, known)
 		}
 		p.skew = candidate
 	} else {
@@ -350,6 +357,9 @@ func cancelled(err error) bool {
 
 // IsErrorRetryable comes right after the SDK has told its limiter.
 func (p *pair) IsErrorRetryable(err error) bool {
+	if p.limiter != nil && kinds[p.step.Kind].parts {
+		p.fail("limiter: it hears of a throttle on one side") // and may not show it at once
+	}
 	p.compareLimiter()
 	return p.RetryerV2.IsErrorRetryable(err)
 }

@@ -77,7 +77,6 @@ func replayStep(p *step, e event) (one object, missing string) {
 		return nil, "it has no " + p.Kind
 	}
 	expect := object{"outcome": e.outcome, "quota": e.quota}
-	// The quota of a retry that ends well is noted after what it gives back.
 	if draw := float64(e.draw) / math.Exp2(64); e.outcome == "retry" && p.Hint == "" && draw > 0.01 {
 		ceiling := time.Duration(math.Round(float64(e.delay)/draw/1e3)) * time.Microsecond
 		expect["delay_ms"] = ceiling.Seconds() * 1e3

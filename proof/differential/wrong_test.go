@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,8 +29,8 @@ func TestWrongEngines(t *testing.T) {
 		"cap 19.999 s":      {"delay", engine.WithSchedule(fastbackoff.Schedule{Max: 19999 * ms})},
 		"one attempt more":  {"attempts", engine.WithMaxAttempts(2001)},
 		"another draw":      {"delay", engine.WithSource(fastbackoff.Fixed(0.5))},
+		"another class":     {"delay", engine.WithClassifier(cautious)},
 		"pacing":            {"delay", engine.WithPacing()},
-		"coalescing":        {"limiter", engine.WithThrottleCoalescing(time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); ; seed++ {
@@ -44,6 +43,7 @@ func TestWrongEngines(t *testing.T) {
 				}
 				small, least := shrink(t, s, m, wrong.option)
 				t.Logf("seed %d: %v; shrunk from %d steps to %d: %v", seed, m, s.steps(), small.steps(), least)
+				assert.Equal(t, wrong.topic, m.topic())
 				assert.LessOrEqual(t, small.steps(), 60)
 				require.NotNil(t, least)
 				again, _ := run(t, small, tally{})
@@ -52,7 +52,6 @@ func TestWrongEngines(t *testing.T) {
 			}
 		})
 	}
-	_ = cautious
 }
 
 // Scripts that once failed, and the one that a command line names.
