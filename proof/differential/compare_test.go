@@ -193,18 +193,20 @@ func (p *pair) compareQuota() {
 	}
 }
 
-// compareLimiter compares all that the limiter's next decisions depend on. A wait
-// ends on a whole nanosecond, so a level is held to what fills in two.
+// compareLimiter compares all that the limiter's next decisions depend on. Waits
+// end on whole nanoseconds and a full bucket loses what comes in the rest of one,
+// so a level is held to what fills in the slack of a wait.
 func (p *pair) compareLimiter() {
 	if p.limiter == nil {
 		return
 	}
 	s, l := p.ours.Stats().Limiter, p.limiter
 	if s.Enabled != l.enabled.Bool() || !near(l.fill.Float(), s.FillRate) || !near(l.measured.Float(), s.MeasuredRate) ||
-		!near(l.capacity.Float(), s.Capacity) || math.Abs(l.level.Float()-s.Level) > 1e-9*math.Max(1, s.Level)+2e-9*s.FillRate {
+		!near(l.capacity.Float(), s.Capacity) || math.Abs(l.level.Float()-s.Level) > 1e-9*math.Max(1, s.Level)+waitSlack*1e-9*math.Max(p.fill, s.FillRate) {
 		p.fail("limiter: SDK enabled %v fill %v measured %v capacity %v level %v, ours %+v",
 			l.enabled, l.fill, l.measured, l.capacity, l.level, s)
 	}
+	p.fill = s.FillRate
 }
 
 // note keeps what the SDK made of an attempt, for a replay file.
@@ -213,5 +215,5 @@ func (p *pair) note(outcome string, delay time.Duration) {
 	if p.strayed || len(p.script.Calls) > 50 {
 		return
 	}
-	p.log = append(p.log, event{p.at, p.attempt - 1, outcome, int(p.quota.Remaining()), delay, p.draws.next})
+	p.log = append(p.log, event{p.at, p.attempt - 1, outcome, int(p.quota.Remaining()), delay, p.drawn})
 }

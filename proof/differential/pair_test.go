@@ -24,7 +24,7 @@ import (
 
 const (
 	delaySlack = 1  // ns; the SDK multiplies in seconds
-	waitSlack  = 10 // ns; the SDK asks its limiter again each nanosecond
+	waitSlack  = 25 // ns; the SDK asks its limiter again each nanosecond
 )
 
 // pair is the SDK's client and ours, in step. It is the SDK's Retryer, in front of
@@ -48,12 +48,14 @@ type pair struct {
 	decision  engine.Decision
 	failedAt  time.Time
 	raw       time.Duration // what the SDK drew, before the hint
+	drawn     uint64        // its draw
 	took      uint          // tokens that the SDK took for the latest retry
 	granted   bool          // it did, and has not sent it
 	strayed   bool          // it goes on where ours has stopped
 	refused   bool          // by the limiter
 	succeeded bool
 	skew      time.Duration
+	fill      float64 // before the latest update
 }
 
 // tally counts the differences, and what else was met, under metPrefix.
@@ -378,6 +380,7 @@ func (p *pair) GetRetryToken(ctx context.Context, err error) (func(error) error,
 func (p *pair) RetryDelay(attempt int, err error) (time.Duration, error) {
 	d, failure := p.RetryerV2.RetryDelay(attempt, err)
 	p.raw = d
+	p.drawn = p.draws.next
 	p.draws.advance()
 	return d, failure
 }

@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 type object = map[string]any
@@ -42,6 +46,9 @@ func replayFile(s *script, m *mismatch, log []event) (text []byte, missing strin
 				return nil, why
 			}
 			steps = append(steps, one)
+		}
+		if len(steps) > 0 && steps[len(steps)-1]["expect"].(object)["outcome"] == "retry" {
+			steps = append(steps, object{"status": 200}) // where the comparison ended
 		}
 		if len(steps) > 0 {
 			calls = append(calls, object{"long_polling": c.LongPoll, "steps": steps})
@@ -83,4 +90,27 @@ func replayStep(p *step, e event) (one object, missing string) {
 	}
 	one["expect"] = expect
 	return one, ""
+}
+
+// A failure that the format can say is written with what the SDK did, at jitter 1.
+func TestReplayFile(t *testing.T) {
+	s := &script{Seed: 1, Capacity: 500, Tokens: 20, Calls: []call{
+		{Steps: []step{{Kind: "answer", Status: 503, Code: "SlowDown"}, {Kind: "reset"}, {Kind: "answer", Status: 404, Code: "Gone"}}},
+		{LongPoll: true, Steps: []step{{Kind: "eof"}}},
+	}}
+	m, log := run(t, s, tally{})
+	require.Nil(t, m)
+	text, missing := replayFile(s, &mismatch{what: "none"}, log)
+	require.Empty(t, missing)
+	var file struct {
+		Cases []struct {
+			Calls []struct{ Steps []struct{ Expect object } }
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &file))
+	calls := file.Cases[0].Calls
+	assert.Equal(t, object{"outcome": "retry", "quota": 15.0, "delay_ms": 1000.0}, calls[0].Steps[0].Expect)
+	assert.Equal(t, object{"outcome": "retry", "quota": 1.0, "delay_ms": 100.0}, calls[0].Steps[1].Expect)
+	assert.Equal(t, object{"outcome": "non_retryable", "quota": 1.0}, calls[0].Steps[2].Expect)
+	assert.Equal(t, object{"outcome": "quota", "quota": 1.0}, calls[1].Steps[0].Expect)
 }

@@ -43,6 +43,11 @@ func shrink(t *testing.T, s *script, first *mismatch, wrong ...engine.Option) (*
 				}
 			}
 		}
+		for _, simpler := range simplerScripts(best) {
+			if size(simpler) < size(best) {
+				try(simpler)
+			}
+		}
 		for i := 0; i < len(best.Calls); i++ {
 			for _, simpler := range simplerCalls(best.Calls[i]) {
 				c := *best
@@ -61,6 +66,21 @@ func shrink(t *testing.T, s *script, first *mismatch, wrong ...engine.Option) (*
 func size(s *script) int {
 	text, _ := json.Marshal(s)
 	return len(text)
+}
+
+// simplerScripts are s with one thing less.
+func simplerScripts(s *script) (all []*script) {
+	with := func(change func(*script)) {
+		c := *s
+		change(&c)
+		all = append(all, &c)
+	}
+	with(func(s *script) { s.Adaptive, s.NoWait = false, false })
+	with(func(s *script) { s.NoWait = false })
+	with(func(s *script) { s.DynamoDB = false })
+	with(func(s *script) { s.MaxAttempts = 0 })
+	with(func(s *script) { s.Phase = 0 })
+	return all
 }
 
 // simplerCalls are c with one thing less.
