@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	wantedSteps = flag.Int("steps", 0, "steps of TestDifferential; 0: 1,000,000, or 60,000 with -short")
+	wantedSteps = flag.Int("steps", 0, "steps of TestDifferential; 0: 1,000,000, or 150,000 with -short")
 	firstSeed   = flag.Uint64("seed", 1, "of the first script")
 	scriptFile  = flag.String("script", "", "a script that TestScript runs")
 	outFolder   = flag.String("out", "", "where a failing script goes; empty: the system's folder for temporary files")
@@ -28,7 +28,7 @@ func TestDifferential(t *testing.T) {
 	if steps == 0 {
 		steps = 1_000_000
 		if testing.Short() {
-			steps = 60_000
+			steps = 150_000
 		}
 	}
 	longPolling() // outside of any bubble

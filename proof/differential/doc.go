@@ -40,6 +40,8 @@
 // whole nanoseconds and then asks again until one has gone by. Calls follow each
 // other: attempts in flight side by side have no order that two implementations
 // could be held to; package ratelimit compares interleaved histories with a model.
+// An answer in the last nanoseconds of a half second counts in the next one for the
+// SDK, which has its clock in a float64; no script has one, and TestBorder shows it.
 // Waiting in line (Call.AdmitWait) is ours alone. The kept skew of a client is the
 // AWS door's and is compared in adapters/awsretry/proof, with real clients.
 package differential

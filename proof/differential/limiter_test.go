@@ -3,9 +3,15 @@ package differential_test
 import (
 	"context"
 	"reflect"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-go/reprise/ratelimit"
 )
 
 // theirLimiter reads the SDK's limiter, which nobody may name. Reflection gives
@@ -32,4 +38,36 @@ type tick struct{ context.Context }
 func (c tick) Done() <-chan struct{} {
 	time.Sleep(time.Nanosecond)
 	return c.Context.Done()
+}
+
+// border is how the SDK sees the half seconds of R8.4: as float64 seconds since
+// 1970, whose nanoseconds come in steps of 128 and 256, so that the last few of a
+// half second belong to the next.
+const border = 256 * time.Nanosecond
+
+// offBorder waits for a half second that is about to begin: an answer in its last
+// nanoseconds counts in another one for the SDK. It is too rare to be met by
+// chance and parts the limiters for good, so it is shown by itself, below.
+func (p *pair) offBorder() {
+	if p.limiter != nil {
+		const half = int64(500 * ms)
+		if left := half - time.Now().UnixNano()%half; left <= int64(border) {
+			time.Sleep(time.Duration(left))
+		}
+	}
+}
+
+// A difference of its own: R8.4's half seconds end when they end.
+func TestBorder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := retry.NewAdaptiveMode()
+		theirs, ours := limiterOf(a), ratelimit.New(time.Now())
+		time.Sleep(500*ms - 50*time.Nanosecond)
+		release, err := a.GetAttemptToken(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, release(nil))
+		ours.UpdateAt(time.Now(), false)
+		assert.InDelta(t, 1.6, theirs.measured.Float(), 1e-9, "one answer in half a second, in what SDK takes for the next")
+		assert.Zero(t, ours.SnapshotAt(time.Now()).MeasuredRate)
+	})
 }

@@ -272,6 +272,7 @@ func (p *pair) HandleFinalize(ctx context.Context, _ middleware.FinalizeInput) (
 	p.granted = false
 	p.seen.met("steps")
 	if p.strayed {
+		p.offBorder()
 		p.call.FailAt(time.Now(), engine.Outcome{})
 		return out, metadata, answered(&step{Status: 400}, &modelled{"ValidationException"})
 	}
@@ -288,6 +289,7 @@ func (p *pair) HandleFinalize(ctx context.Context, _ middleware.FinalizeInput) (
 			timer.Stop()
 		}
 	}
+	p.offBorder()
 	now := time.Now()
 	if make := kinds[p.step.Kind].make; ctx.Err() != nil && !p.step.Deaf {
 		err = &smithy.CanceledError{Err: ctx.Err()}

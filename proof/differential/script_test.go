@@ -73,7 +73,7 @@ type temper struct {
 // newScript draws a script of about that many steps.
 func newScript(seed uint64, steps int) *script {
 	r := rand.New(rand.NewPCG(seed, 7))
-	s := &script{Seed: seed, Adaptive: seed%2 == 1, Capacity: 500, Phase: time.Duration(r.Int64N(1e9))}
+	s := &script{Seed: seed, Adaptive: seed%2 == 1, Capacity: 500, Phase: time.Duration(r.Int64N(1e9 - int64(border)))}
 	switch r.IntN(4) {
 	case 0:
 		s.Capacity = 1 + r.IntN(60)
@@ -87,8 +87,10 @@ func newScript(seed uint64, steps int) *script {
 	s.NoWait = s.Adaptive && r.IntN(4) == 0
 	s.DynamoDB = r.IntN(4) == 0
 	switch r.IntN(8) {
-	case 0, 1, 2:
+	case 0:
 		s.MaxAttempts = 1 + r.IntN(20)
+	case 1, 2:
+		s.MaxAttempts = 1 + r.IntN(3)
 	case 3:
 		s.MaxAttempts = 1 + r.IntN(2000) // past any shift
 	case 4:
