@@ -36,7 +36,7 @@ func limiterOf(a *retry.AdaptiveMode) *theirLimiter {
 type tick struct{ context.Context }
 
 func (c tick) Done() <-chan struct{} {
-	time.Sleep(time.Nanosecond)
+	pass(time.Nanosecond)
 	return c.Context.Done()
 }
 
@@ -52,7 +52,7 @@ func (p *pair) offBorder() {
 	if p.limiter != nil {
 		const half = int64(500 * ms)
 		if left := half - time.Now().UnixNano()%half; left <= int64(border) {
-			time.Sleep(time.Duration(left))
+			pass(time.Duration(left))
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestBorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := retry.NewAdaptiveMode()
 		theirs, ours := limiterOf(a), ratelimit.New(time.Now())
-		time.Sleep(500*ms - 50*time.Nanosecond)
+		pass(500*ms - 50*time.Nanosecond)
 		release, err := a.GetAttemptToken(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, release(nil))

@@ -108,7 +108,7 @@ func run(t *testing.T, s *script, seen tally, wrong ...engine.Option) (m *mismat
 				panic(r)
 			}
 		}()
-		time.Sleep(s.Phase)
+		pass(s.Phase)
 		p.make(wrong)
 		for i := range s.Calls {
 			p.play(i)
@@ -116,6 +116,9 @@ func run(t *testing.T, s *script, seen tally, wrong ...engine.Option) (m *mismat
 	})
 	return m, log
 }
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { <-time.After(d) }
 
 type bubbleClock struct{}
 
@@ -182,7 +185,7 @@ func (p *pair) make(wrong []engine.Option) {
 // play runs one call through the SDK's loop, which calls the methods below.
 func (p *pair) play(i int) {
 	c := &p.script.Calls[i]
-	time.Sleep(c.Gap)
+	pass(c.Gap)
 	ctx := context.Background()
 	var ours engine.Call
 	if c.LongPoll {
@@ -241,7 +244,7 @@ func (p *pair) GetAttemptToken(ctx context.Context) (func(error) error, error) {
 			if rest > waitSlack {
 				p.fail("admission: SDK admits after %v, ours waits %v more", waited, rest)
 			}
-			time.Sleep(rest)
+			pass(rest)
 		}
 	}
 	return release, err
