@@ -9,13 +9,15 @@ PROCS     ?= 1,2
 CALLS     ?= 3000
 VIRTUAL   ?= 30s
 SOAK      ?= 10m
+STEPS     ?= 100000000
+SEED      ?= 1
 VECTORS   := testdata/vectors
 UPSTREAM  ?= ../shared/vectors
 
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million soak 386 arm64 bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million soak differential-long 386 arm64 bin/reprise bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,6 +80,9 @@ arm64: ## the core's tests on an emulated arm64 (Debian's qemu-user-static); the
 
 mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
 	@bin/mutants $(ARGS)
+
+differential-long: ## the SDK's retryers and the engine side by side, STEPS attempts (10^8, half an hour) from SEED (1) on
+	go test -C proof/differential -count=1 -timeout 12h -run 'TestDifferential$$' -v . -args -steps $(STEPS) -seed $(SEED)
 
 vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
 	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \

@@ -3,7 +3,9 @@ package classify_test
 import (
 	"encoding/json"
 	"math"
+	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,4 +110,30 @@ func TestSkewDecidesOnlyWhatNothingElseDoes(t *testing.T) {
 	c := with(t, classify.Default, classify.Overrides{Codes: map[string]classify.Class{code: final}})
 	assert.Equal(t, classify.Verdict{Rule: classify.RuleCodeOverride}, c.ExplainSkewed(403, code, 0, far, true))
 	assert.Equal(t, final, classify.Default.Response(403, code), "without a skew it is final")
+}
+
+// Whatever a Date says, the candidate is its distance from the answer to the
+// second, and only a date of RFC 9110 is one.
+func FuzzSkewCandidate(f *testing.F) {
+	f.Add("Sun, 06 Nov 1994 08:49:37 GMT", false, int64(784111777), int64(0))
+	f.Add("Sunday, 06-Nov-94 08:49:37 GMT", false, int64(784111177), int64(1e9))
+	f.Add("Sun Nov  6 08:49:37 1994", true, int64(0), int64(-1))
+	f.Add(" Sun, 06 Nov 1994 08:49:37 GMT ", false, int64(1<<40), int64(15*time.Minute))
+	f.Add("Sun, 31 Feb 2026 25:00:00 UTC", false, int64(0), int64(15*time.Minute+1))
+	f.Fuzz(func(t *testing.T, date string, age bool, receivedSeconds, roundTrip int64) {
+		received := time.Unix(receivedSeconds%(1<<36), 0)
+		candidate, known := classify.SkewCandidate(date, age, received, time.Duration(roundTrip))
+		date = strings.TrimSpace(date)
+		want, err := http.ParseTime(date)
+		if _, ansi := time.Parse(time.ANSIC, date); ansi != nil && !strings.HasSuffix(date, "GMT") {
+			err = ansi // net/http takes any letters for the zone of the second form; RFC 9110 has GMT
+		}
+		assert.Equal(t, !age && roundTrip <= int64(15*time.Minute) && err == nil, known, "R3.10")
+		if !known {
+			assert.Zero(t, candidate)
+			return
+		}
+		assert.Equal(t, want.Sub(received), candidate, "R3.10")
+		assert.Equal(t, classify.SkewRetry("AuthFailure", 0, candidate, true), candidate > 4*time.Minute || candidate < -4*time.Minute)
+	})
 }
