@@ -12,7 +12,7 @@ const (
 	beforeMark                     // the floor was found open
 	beforeTurn                     // the CAS that replaces a frozen page
 	beforeClaim                    // a response has computed what it will write
-	betweenLoads                   // of a slot's version and the rest
+	betweenLoads                   // of a slot's first words and the rest
 	betweenLooks                   // at the word and at the slot's version again
 )
 

@@ -114,6 +114,7 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	word := p.word.Load()
 	s := p.at(word)
 	at, fill := s.at.Load(), rate(s.rate.Load())
+	reach(betweenLoads)
 	nanos := uint64(nowNanos - at) // huge for an instant before at
 	if nanos >= fill.span() || word&frozenBit != 0 || s.tags.Load()&enabledTag == 0 {
 		return l.acquireSlow(nowNanos)
