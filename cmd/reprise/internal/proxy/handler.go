@@ -42,16 +42,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	out := &clientWriter{ResponseWriter: w, control: control, limit: s.o.ClientTimeout}
 	c := begin(r, u)
-	in := r.WithContext(c)
+	in, settled := r.WithContext(c), func() bool { return true }
 	if in.Body != nil && in.Body != http.NoBody {
 		c.body = &clientBody{ReadCloser: in.Body, control: control, limit: s.o.ClientTimeout}
-		in.Body = c.body
-		defer c.body.over.Store(true)
+		in.Body, out.body = c.body, c.body
+		// Else the server reads the body to its end before it writes the answer.
+		_ = control.EnableFullDuplex()
+		settled = context.AfterFunc(c.Context, c.body.interrupt)
+		defer c.body.leave(out)
 	}
 	u.counts.inFlight.Add(1)
 	whole := false
 	defer func() {
 		u.counts.inFlight.Add(-1)
+		settled()
 		c.end()
 		s.note(in, c, out, whole)
 	}()
@@ -118,7 +122,7 @@ func statusOf(err error, c *call) (int, string) {
 		return http.StatusServiceUnavailable, "the proxy is ending"
 	case c.stopped():
 		return http.StatusRequestTimeout, "the request's body stopped"
-	case errors.As(err, &ours):
+	case errors.As(err, &ours) && c.phase.Load() != late:
 		return http.StatusBadRequest, "the request's body broke off"
 	case errors.As(err, &ended) && ended.Reason == engine.ReasonDeadline && ended.Attempts == 0:
 		return http.StatusTooManyRequests, "the upstream throttles, and the send limiter lets no more be sent in time"
