@@ -95,8 +95,8 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		b.ended.Store(true)
 		if err == io.EOF {
 			b.whole.Store(true)
-			for name, values := range b.from {
-				b.trailer[name] = values
+			for name := range b.trailer {
+				b.trailer[name] = b.from[name]
 			}
 		}
 		if err != io.EOF {

@@ -8,7 +8,9 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
@@ -29,6 +31,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Host != "" || r.URL.Scheme != "":
 		s.counts.refused.Add(1)
 		refuse(w, http.StatusBadRequest, "a whole URL as the target is not served: this is no forward proxy")
+		return
+	}
+	if status, text := unserved(r); status != 0 {
+		s.counts.refused.Add(1)
+		refuse(w, status, text)
 		return
 	}
 	u := s.table.Load().find(r)
@@ -58,14 +65,39 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		settled()
 		c.end()
 		s.note(in, c, out, whole)
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				s.log.Error("the proxy's own fault", "upstream", u.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			panic(http.ErrAbortHandler) // the server would log it where nobody looks
+		}
 	}()
 	u.forward.ServeHTTP(out, in)
 	whole = true
 }
 
+// unserved says how to refuse what is an HTTP request and cannot be sent on; 0 is
+// not at all. net/http answers OPTIONS * itself, and hands on the beginning of
+// HTTP/2 as a request.
+func unserved(r *http.Request) (status int, text string) {
+	printable := func(c rune) bool { return ' ' <= c && c <= '~' }
+	switch {
+	case r.ProtoMajor != 1:
+		return http.StatusHTTPVersionNotSupported, "HTTP/1.1 is served to clients"
+	case r.RequestURI == "*":
+		return http.StatusBadRequest, "the target * is for OPTIONS alone"
+	case strings.ContainsFunc(r.Header.Get("Upgrade"), func(c rune) bool { return !printable(c) }):
+		return http.StatusBadRequest, "the Upgrade header names no protocol"
+	}
+	return 0, ""
+}
+
 // answered sees the headers of the upstream's answer before the client does.
 func (s *Server) answered(resp *http.Response) error {
 	c := callOf(resp.Request)
+	if resp.StatusCode < 100 { // which cannot be passed on
+		return fmt.Errorf("the upstream's status is no status: %03d", resp.StatusCode)
+	}
 	if !c.answer() {
 		return errTimeout
 	}
