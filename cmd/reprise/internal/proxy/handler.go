@@ -160,7 +160,7 @@ func statusOf(err error, c *call) (int, string) {
 		return http.StatusTooManyRequests, "the upstream throttles, and the send limiter lets no more be sent in time"
 	case errors.As(err, &lost) && lost.Status >= 400:
 		return lost.Status, "the upstream answered so, and there was no time for another attempt"
-	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout():
+	case c.phase.Load() == late || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout():
 		return http.StatusGatewayTimeout, "the upstream did not answer in time"
 	}
 	return http.StatusBadGateway, "the upstream could not be asked, or did not answer"
