@@ -42,7 +42,7 @@ func (x *exchange) request(ctx context.Context, n int) *http.Request {
 	req := x.req.WithContext(ctx)
 	switch {
 	case x.kept != nil:
-		body := x.kept.open(n)
+		body := x.kept.open(ctx, n)
 		req.Body, req.GetBody = body, body.reopen
 	case n > 1 && x.next != nil:
 		req.Body, x.next = x.next, nil

@@ -56,24 +56,25 @@ func keep(req *http.Request, limit int) *keptBody {
 // attemptBody is a keptBody as one attempt sees it.
 type attemptBody struct {
 	kept    *keptBody
-	attempt int           // whose it is, from 1
-	off     int           // bytes that it has read; not counted once they are lost
-	over    bool          // closed, or no longer the latest
-	done    chan struct{} // closed when over is set
+	ctx     context.Context // the attempt's: net/http waits for a Read without looking at it
+	attempt int             // whose it is, from 1
+	off     int             // bytes that it has read; not counted once they are lost
+	over    bool            // closed, or no longer the latest
+	done    chan struct{}   // closed when over is set
 }
 
 var errRetired = errors.New("reprise/httpretry: this attempt's body is closed, or the next attempt's by now")
 
 // open returns the body of attempt n, which is the latest from now on.
-func (k *keptBody) open(n int) *attemptBody {
+func (k *keptBody) open(ctx context.Context, n int) *attemptBody {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.openLocked(n)
+	return k.openLocked(ctx, n)
 }
 
-func (k *keptBody) openLocked(n int) *attemptBody {
+func (k *keptBody) openLocked(ctx context.Context, n int) *attemptBody {
 	k.retire()
-	k.latest = &attemptBody{kept: k, attempt: n, done: make(chan struct{})}
+	k.latest = &attemptBody{kept: k, ctx: ctx, attempt: n, done: make(chan struct{})}
 	return k.latest
 }
 
@@ -97,7 +98,7 @@ func (b *attemptBody) reopen() (io.ReadCloser, error) {
 	if k.closed || k.latest == nil || k.latest.attempt != b.attempt {
 		return nil, errRetired
 	}
-	return k.openLocked(b.attempt), nil
+	return k.openLocked(b.ctx, b.attempt), nil
 }
 
 // unreplayable says why the body cannot be sent again, or nil; under mu.
@@ -186,6 +187,8 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 		select {
 		case <-progress:
 		case <-b.done:
+		case <-b.ctx.Done():
+			return 0, context.Cause(b.ctx)
 		}
 	}
 }

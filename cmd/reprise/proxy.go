@@ -9,6 +9,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -219,6 +220,13 @@ func (c *proxyCommand) options(stderr io.Writer) (proxy.Options, error) {
 	}
 	if o.Admin == "off" {
 		o.Admin = ""
+	}
+	for _, at := range []struct{ flag, address string }{{"--listen", o.Listen}, {"--admin", o.Admin}} {
+		host, port, err := net.SplitHostPort(at.address)
+		if _, number := strconv.ParseUint(port, 10, 16); at.address != "" && (err != nil || host == "" || number != nil) {
+			return o, fmt.Errorf("%s %q: want HOST:PORT such as 127.0.0.1:8080; 0.0.0.0:8080 or [::]:8080 is every address of this machine",
+				at.flag, scenario.Shorten(at.address))
+		}
 	}
 	const least, most = 1 << 10, 16 << 20
 	if o.MaxHeader < least || o.MaxHeader > most {

@@ -3,7 +3,10 @@ package proxy
 import (
 	"encoding/json"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -32,7 +35,25 @@ func (s *Server) admin() http.Handler {
 		out.SetIndent("", "  ")
 		_ = out.Encode(s.engines())
 	})
-	return mux
+	return forThisMachine(mux)
+}
+
+// forThisMachine refuses what was asked of another name than this machine's own, if
+// it came by loopback: a page in a browser here may have a name that leads here.
+func forThisMachine(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+		if local != nil && local.IP.IsLoopback() && !isOwn(hostOf(r)) {
+			refuse(w, http.StatusForbidden, "this listener is on loopback: want localhost or an address as the host")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isOwn(host string) bool {
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil
 }
 
 // engines is the document of /-/engines.

@@ -100,7 +100,7 @@ func (c *call) stopped() bool { return c.body != nil && c.body.stopped() }
 
 // left reports whether the client is gone: it is not us who ended its request.
 func (c *call) left() bool {
-	return c.client.Err() != nil && context.Cause(c.client) != errShutdown && !c.stopped()
+	return c.client.Err() != nil && context.Cause(c.client) != errShutdown && !c.stopped() && c.phase.Load() != late
 }
 
 // Deadline is that of the headers, as long as they are awaited.

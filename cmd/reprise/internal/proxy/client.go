@@ -16,12 +16,18 @@ type clientWriter struct {
 	renewed time.Time
 	status  int // 0: no final one was written
 	bytes   int64
+	body    *clientBody // of the request; nil: none
 }
 
-// WriteHeader notes the final status.
+// WriteHeader notes the final status. An answer that comes before the end of the
+// request's body ends the connection: nobody knows where the next request would
+// begin.
 func (w *clientWriter) WriteHeader(status int) {
 	if status >= 200 {
 		w.status = status
+		if w.body != nil && !w.body.whole.Load() {
+			w.Header().Set("Connection", "close")
+		}
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -58,7 +64,8 @@ type clientBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 	limit   time.Duration
-	ended   bool        // owned by the reader
+	ended   atomic.Bool // there is no more to read; written by the reader
+	whole   atomic.Bool // it was read to its end; written by the reader
 	over    atomic.Bool // the handler has returned: the deadline is the server's again
 
 	// trailer is that of the request that is sent on, in which what follows the
@@ -72,20 +79,24 @@ type clientBody struct {
 }
 
 func (b *clientBody) Read(p []byte) (int, error) {
-	if !b.ended && !b.over.Load() {
+	if !b.ended.Load() && !b.over.Load() {
 		now := time.Now()
 		b.until.Store(int64(now.Add(b.limit).Sub(epoch)))
 		_ = b.control.SetReadDeadline(now.Add(b.limit))
+		if b.over.Load() { // ours may have replaced that of leave
+			_ = b.control.SetReadDeadline(now.Add(lingerTime))
+		}
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err == nil || err == io.EOF {
 		b.until.Store(0)
 	}
 	if err != nil {
-		b.ended = true
+		b.ended.Store(true)
 		if err == io.EOF {
-			for name, values := range b.from {
-				b.trailer[name] = values
+			b.whole.Store(true)
+			for name := range b.trailer {
+				b.trailer[name] = b.from[name]
 			}
 		}
 		if err != io.EOF {
@@ -93,6 +104,37 @@ func (b *clientBody) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// Close leaves the body to the server, whose Close waits for a read that is under
+// way, and so for the client.
+func (b *clientBody) Close() error { return nil }
+
+// interrupt ends a read that is under way: the call has ended, and net/http waits
+// for its reads all the same.
+func (b *clientBody) interrupt() {
+	if !b.ended.Load() {
+		_ = b.control.SetReadDeadline(epoch)
+	}
+}
+
+// What a client still sends when its answer is there is read for so long, and so
+// much of it: closing at once would destroy the answer on its way.
+const (
+	lingerTime  = 250 * time.Millisecond
+	lingerBytes = 256 << 10
+)
+
+// leave is called when the handler returns. The server reads on for as long as the
+// client likes, so we go first, within bounds.
+func (b *clientBody) leave(w *clientWriter) {
+	b.over.Store(true)
+	if b.ended.Load() {
+		return
+	}
+	_ = w.FlushError() // the client may wait for the answer
+	_ = b.control.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.CopyN(io.Discard, b.ReadCloser, lingerBytes)
 }
 
 // stopped reports whether the client has kept us waiting for too long. net/http

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http/httputil"
 	"net/netip"
+	"strings"
 )
 
 // setForwarded tells the upstream who asked, for which host, and by what. What a
@@ -12,6 +13,12 @@ func (s *Server) setForwarded(r *httputil.ProxyRequest) {
 	trusted := s.trusts(r.In.RemoteAddr)
 	if trusted {
 		r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
+	} else {
+		for name := range r.Out.Header {
+			if ofProxies(name) {
+				delete(r.Out.Header, name)
+			}
+		}
 	}
 	r.SetXForwarded()
 	if !trusted {
@@ -22,6 +29,18 @@ func (s *Server) setForwarded(r *httputil.ProxyRequest) {
 			r.Out.Header[name] = said
 		}
 	}
+}
+
+// ofProxies reports whether a header says who asked, which is a proxy's to say. To
+// servers that make variables of headers an underscore is a dash.
+func ofProxies(name string) bool {
+	const family = "X-Forwarded-"
+	if len(name) < len("Forwarded") || name[0] != 'X' && name[0] != 'F' {
+		return false
+	}
+	name = strings.ReplaceAll(name, "_", "-")
+	return strings.EqualFold(name, "Forwarded") || strings.EqualFold(name, "X-Real-Ip") ||
+		len(name) > len(family) && strings.EqualFold(name[:len(family)], family)
 }
 
 func (s *Server) trusts(remote string) bool {

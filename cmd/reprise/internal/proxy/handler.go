@@ -8,7 +8,9 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
@@ -31,6 +33,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "a whole URL as the target is not served: this is no forward proxy")
 		return
 	}
+	if status, text := unserved(r); status != 0 {
+		s.counts.refused.Add(1)
+		refuse(w, status, text)
+		return
+	}
 	u := s.table.Load().find(r)
 	if u == nil {
 		s.counts.unrouted.Add(1)
@@ -42,26 +49,55 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	out := &clientWriter{ResponseWriter: w, control: control, limit: s.o.ClientTimeout}
 	c := begin(r, u)
-	in := r.WithContext(c)
+	in, settled := r.WithContext(c), func() bool { return true }
 	if in.Body != nil && in.Body != http.NoBody {
 		c.body = &clientBody{ReadCloser: in.Body, control: control, limit: s.o.ClientTimeout}
-		in.Body = c.body
-		defer c.body.over.Store(true)
+		in.Body, out.body = c.body, c.body
+		// Else the server reads the body to its end before it writes the answer.
+		_ = control.EnableFullDuplex()
+		settled = context.AfterFunc(c.Context, c.body.interrupt)
+		defer c.body.leave(out)
 	}
 	u.counts.inFlight.Add(1)
 	whole := false
 	defer func() {
 		u.counts.inFlight.Add(-1)
+		settled()
 		c.end()
 		s.note(in, c, out, whole)
+		if p := recover(); p != nil {
+			if p != http.ErrAbortHandler {
+				s.log.Error("the proxy's own fault", "upstream", u.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			}
+			panic(http.ErrAbortHandler) // the server would log it where nobody looks
+		}
 	}()
 	u.forward.ServeHTTP(out, in)
 	whole = true
 }
 
+// unserved says how to refuse what is an HTTP request and cannot be sent on; 0 is
+// not at all. net/http answers OPTIONS * itself, and hands on the beginning of
+// HTTP/2 as a request.
+func unserved(r *http.Request) (status int, text string) {
+	printable := func(c rune) bool { return ' ' <= c && c <= '~' }
+	switch {
+	case r.ProtoMajor != 1:
+		return http.StatusHTTPVersionNotSupported, "HTTP/1.1 is served to clients"
+	case r.RequestURI == "*":
+		return http.StatusBadRequest, "the target * is for OPTIONS alone"
+	case strings.ContainsFunc(r.Header.Get("Upgrade"), func(c rune) bool { return !printable(c) }):
+		return http.StatusBadRequest, "the Upgrade header names no protocol"
+	}
+	return 0, ""
+}
+
 // answered sees the headers of the upstream's answer before the client does.
 func (s *Server) answered(resp *http.Response) error {
 	c := callOf(resp.Request)
+	if resp.StatusCode < 100 { // which cannot be passed on
+		return fmt.Errorf("the upstream's status is no status: %03d", resp.StatusCode)
+	}
 	if !c.answer() {
 		return errTimeout
 	}
@@ -118,13 +154,13 @@ func statusOf(err error, c *call) (int, string) {
 		return http.StatusServiceUnavailable, "the proxy is ending"
 	case c.stopped():
 		return http.StatusRequestTimeout, "the request's body stopped"
-	case errors.As(err, &ours):
+	case errors.As(err, &ours) && c.phase.Load() != late:
 		return http.StatusBadRequest, "the request's body broke off"
 	case errors.As(err, &ended) && ended.Reason == engine.ReasonDeadline && ended.Attempts == 0:
 		return http.StatusTooManyRequests, "the upstream throttles, and the send limiter lets no more be sent in time"
 	case errors.As(err, &lost) && lost.Status >= 400:
 		return lost.Status, "the upstream answered so, and there was no time for another attempt"
-	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout():
+	case c.phase.Load() == late || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout():
 		return http.StatusGatewayTimeout, "the upstream did not answer in time"
 	}
 	return http.StatusBadGateway, "the upstream could not be asked, or did not answer"

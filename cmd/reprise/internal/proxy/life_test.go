@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -176,6 +177,12 @@ func TestStartErrors(t *testing.T) {
 	o.Listen = p.Addr().String()
 	_, err := proxy.Start(o, one(t, unused(t)))
 	assert.ErrorContains(t, err, "address already in use")
+	port := p.Addr().(*net.TCPAddr).Port
+	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST"} {
+		err = p.Reload(one(t, fmt.Sprintf("http://%s:%d", host, port)))
+		assert.ErrorContains(t, err, "which is where the proxy itself listens", host)
+	}
+	assert.NoError(t, p.Reload(one(t, fmt.Sprintf("http://127.0.0.2:%d", port))))
 }
 
 // Requests under way are served to their end, upgraded connections too; no new

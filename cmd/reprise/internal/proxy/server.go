@@ -8,6 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,15 +152,31 @@ func (s *Server) connState(_ net.Conn, state http.ConnState) {
 
 // checkLoops refuses an upstream that is the proxy itself.
 func (s *Server) checkLoops(c proxyconf.Config) error {
-	own := s.mainAddr.String()
+	own, _ := s.mainAddr.(*net.TCPAddr)
 	for _, u := range c.Upstreams {
 		for _, url := range u.URLs {
-			if url.Host == own {
+			if leadsTo(own, url) {
 				return fmt.Errorf("upstream %q is at %s, which is where the proxy itself listens", u.Name, url)
 			}
 		}
 	}
 	return nil
+}
+
+// leadsTo reports whether a URL is seen, without asking for names, to be at a
+// listener.
+func leadsTo(own *net.TCPAddr, to *url.URL) bool {
+	port := to.Port()
+	if port == "" && to.Scheme == "http" {
+		port = "80"
+	}
+	if own == nil || port != strconv.Itoa(own.Port) {
+		return false
+	}
+	here := own.IP.IsLoopback() || own.IP.IsUnspecified()
+	ip := net.ParseIP(to.Hostname())
+	return ip == nil && here && strings.EqualFold(to.Hostname(), "localhost") ||
+		ip.Equal(own.IP) || own.IP.IsUnspecified() && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
 // Addr is where the proxy listens.

@@ -117,6 +117,7 @@ func (s *Server) forward(u *upstream, transport http.RoundTripper) *httputil.Rev
 			}
 			s.setForwarded(r)
 			if c := callOf(r.In); len(r.In.Trailer) > 0 && c.body != nil {
+				dropTrailers(r.Out.Trailer)
 				c.body.trailer, c.body.from = r.Out.Trailer, r.In.Trailer
 			}
 		},

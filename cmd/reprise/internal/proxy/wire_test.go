@@ -26,6 +26,7 @@ type state struct {
 	}
 	Retries struct{ Transient, Throttling, Unsent, Hedges int }
 	Stops   map[string]int
+	Running int `json:"requests_in_flight"`
 	URLs    []struct {
 		URL        string
 		Attempts   int

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -59,6 +60,12 @@ func (s Settings) Check() (Fault, bool) {
 			return fault("attempt_timeout", "is %v: want no more than the timeout of the whole call, %v", d, s.Timeout)
 		}
 	}
+	if s.Hedge > 0 && s.MaxAttempts == 1 {
+		return fault("hedge", "is %v, for one more attempt, and max_attempts is 1: want 2 or more with it", s.Hedge)
+	}
+	if s.Hedge > 0 && s.Timeout > 0 && s.Hedge >= s.Timeout {
+		return fault("hedge", "is %v: want less than the timeout of the whole call, %v", s.Hedge, s.Timeout)
+	}
 	if s.BodyLimit < 0 || s.BodyLimit > MaxBodyLimit {
 		return fault("body_limit", "is %d bytes: want 0 (keep nothing) to %d MiB", s.BodyLimit, MaxBodyLimit>>20)
 	}
@@ -107,12 +114,20 @@ func ParseURL(text string) (*url.URL, error) {
 		return nil, wrong("neither http:// nor https://")
 	case u.Hostname() == "":
 		return nil, wrong("no host")
+	case !isPort(u.Port()):
+		return nil, wrong("no port from 1 to 65535")
 	case u.User != nil:
 		return nil, fmt.Errorf("the URL of host %q holds a user: want it without; requests carry their own Authorization", scenario.Shorten(u.Host))
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, wrong("a query or fragment, which could not be sent")
 	}
 	return u, nil
+}
+
+// isPort reports whether a port is one to connect to, or left to the scheme.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
 }
 
 // checkURLs says what keeps URLs from being replicas of one upstream.

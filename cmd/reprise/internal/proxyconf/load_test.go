@@ -203,7 +203,18 @@ func TestOne(t *testing.T) {
 
 	_, err = proxyconf.One([]string{"nowhere"}, proxyconf.Default())
 	assert.EqualError(t, err, `--upstream "nowhere": neither http:// nor https://: want a URL such as http://127.0.0.1:9000`)
+	for _, port := range []string{"0", "65536", "99999"} {
+		_, err = proxyconf.One([]string{"http://127.0.0.1:" + port}, proxyconf.Default())
+		assert.ErrorContains(t, err, "no port from 1 to 65535", port)
+	}
 	s := proxyconf.Default()
+	s.Hedge, s.MaxAttempts = time.Second, 1
+	_, err = proxyconf.One([]string{"http://127.0.0.1:1"}, s)
+	assert.ErrorContains(t, err, "--hedge is 1s")
+	s.Hedge, s.MaxAttempts = time.Minute, 0
+	_, err = proxyconf.One([]string{"http://127.0.0.1:1"}, s)
+	assert.ErrorContains(t, err, "--hedge is 1m0s: want less than the timeout")
+	s = proxyconf.Default()
 	s.Quota.Capacity = -1
 	_, err = proxyconf.One([]string{"http://127.0.0.1:1"}, s)
 	assert.ErrorContains(t, err, "--quota-capacity is -1: want 1 to")
