@@ -42,24 +42,38 @@ func TestPrograms(t *testing.T) {
 	assert.NotEmpty(t, programs(read(t, "README.md")), "README.md shows no program")
 	for _, name := range markdown(t) {
 		for _, program := range programs(read(t, name)) {
-			for _, fault := range programFaults(t, program) {
+			for _, fault := range programFaults(t, home(name), program) {
 				t.Errorf("%s: its program: %s", name, fault)
 			}
 		}
 	}
 }
 
-// programFaults formats, compiles and vets a program that imports this checkout. If its main ends in an "Output:" comment
+// home is the folder of the module that a file is in.
+func home(name string) string {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	return "."
+}
+
+// programFaults formats, compiles and vets a program that imports a module of this checkout, by its folder. If its main ends in an "Output:" comment
 // as examples do, the program is run and must print that.
-func programFaults(t *testing.T, program string) (faults []string) {
+func programFaults(t *testing.T, home, program string) (faults []string) {
 	t.Helper()
 	checkout, err := filepath.Abs(".")
 	require.NoError(t, err)
 	dir := t.TempDir()
+	needs := "require " + module + " v0.0.0\n\nreplace " + module + " => " + checkout + "\n"
+	if own := module + "/" + filepath.ToSlash(home); home != "." {
+		needs += "\nrequire " + own + " v0.0.0\n\nreplace " + own + " => " + filepath.Join(checkout, home) + "\n"
+	}
 	for name, text := range map[string]string{
 		"main.go": program,
-		"go.mod":  "module example\n\ngo 1.26\n\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + checkout + "\n",
-		"go.sum":  read(t, "go.sum"),
+		"go.mod":  "module example\n\ngo 1.26\n\n" + needs,
+		"go.sum":  read(t, filepath.Join(home, "go.sum")),
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
@@ -93,7 +107,8 @@ func programFaults(t *testing.T, program string) (faults []string) {
 func TestProgramsBreak(t *testing.T) {
 	const good = "package main\n\nimport _ \"" + module + "/atomicbucket\"\n\nfunc main() {\n\tprintln(1)\n\t// Output: 1\n}\n"
 	assert.Len(t, programs("```go\n"+good+"```\n```go\nfunc part() {}\n```\n```\npackage main\n```\n"), 1)
-	assert.Empty(t, programFaults(t, good))
+	assert.Empty(t, programFaults(t, ".", good))
+	assert.Empty(t, programFaults(t, home("adapters/fasthttpretry/README.md"), strings.Replace(good, "atomicbucket", "adapters/fasthttpretry", 1)))
 	for edit, fault := range map[[2]string]string{
 		{"println(1)", "missing()"}:   "undefined: missing",
 		{"atomicbucket", "gone"}:      "/gone",
@@ -101,7 +116,7 @@ func TestProgramsBreak(t *testing.T) {
 		{"println(1)", "println(2)"}:  "printed 2",
 		{"println(1)", "panic(1)"}:    "panic: 1",
 	} {
-		assert.Contains(t, strings.Join(programFaults(t, strings.ReplaceAll(good, edit[0], edit[1])), "\n"), fault)
+		assert.Contains(t, strings.Join(programFaults(t, ".", strings.ReplaceAll(good, edit[0], edit[1])), "\n"), fault)
 	}
 }
 

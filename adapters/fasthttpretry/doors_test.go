@@ -32,7 +32,7 @@ var doors = []door{{"Do", throughDo}, {"net/http", throughHTTP}, {"fasthttp", th
 // same delay and the same price, and ends for the same reason, whichever door a
 // call goes through; and as many requests arrive.
 func TestDoorsAgree(t *testing.T) {
-	for _, f := range faults() {
+	for _, f := range append(faults(), oddFaults()...) {
 		t.Run(f.name, func(t *testing.T) {
 			for _, d := range doors {
 				if f.differs[d.name] != "" {

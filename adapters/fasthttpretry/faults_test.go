@@ -20,7 +20,7 @@ import (
 //
 //	5, 7, 22       below
 //	64             below
-//	67, 74, 88     TestDoorsAgree; 88 also TestHintBeyondTheDeadline
+//	67, 74, 88     TestDoorsAgree, odd replies too; 88 also TestHintBeyondTheDeadline
 //	106, 107, 110  TestDoorsAgree
 //	109            TestHintIsAFloor
 //	112            TestDoorsAgree: 429, 500 and 503 count, 413 and below 400 do not

@@ -85,20 +85,32 @@ type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
+// errorLines are errors that the user reads one by one.
+type errorLines []error
+
+func (e errorLines) Error() string { return errors.Join(e...).Error() }
+
 // exitError ends the command with a code of its own and without a message.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// fail prints err as one line and returns the exit code that goes with it.
+// fail prints err as one line, or errorLines as theirs, and returns the exit code
+// that goes with it.
 func fail(stderr io.Writer, err error) int {
 	var exit exitError
 	if errors.As(err, &exit) {
 		return int(exit)
 	}
-	// Errors of the library begin with its name: "reprise/engine: ...".
-	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "reprise/")
-	_, _ = fmt.Fprintf(stderr, "reprise: %s\n", scenario.Printable(text))
+	all, several := errors.AsType[errorLines](err)
+	if !several {
+		all = errorLines{err}
+	}
+	for _, one := range all {
+		// Errors of the library begin with its name: "reprise/engine: ...".
+		text := strings.TrimPrefix(inOneLine(one.Error()), "reprise/")
+		_, _ = fmt.Fprintf(stderr, "reprise: %s\n", scenario.Printable(text))
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2

@@ -145,6 +145,13 @@ func (c *proxyCommand) Run(out streams) error {
 }
 
 func inProxy(err error) error {
+	if faults, several := errors.AsType[proxyconf.Faults](err); several {
+		each := make(errorLines, len(faults))
+		for i, fault := range faults {
+			each[i] = fmt.Errorf("proxy: %w", fault)
+		}
+		return each
+	}
 	var usage usageError
 	if errors.As(err, &usage) {
 		return usageError{fmt.Errorf("proxy: %w", err)}
@@ -161,13 +168,17 @@ func (c *proxyCommand) reload(log *slog.Logger, server *proxy.Server) {
 		err = server.Reload(config)
 	}
 	if err != nil {
-		log.Error("not reloaded: what was served goes on", "error", inOneLine(err))
+		text := err.Error()
+		if faults, several := errors.AsType[proxyconf.Faults](err); several {
+			text = faults.InOneLine()
+		}
+		log.Error("not reloaded: what was served goes on", "error", inOneLine(text))
 		return
 	}
 	log.Info("reloaded", "config", c.Config, "upstreams", len(config.Upstreams))
 }
 
-func inOneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // announce says what is served, and warns where that is open to other machines.
 func (c *proxyCommand) announce(log *slog.Logger, server *proxy.Server, config proxyconf.Config) {

@@ -47,6 +47,7 @@ func TestProxyWrongCommandLines(t *testing.T) {
 		{up + "--max-attempts 0", 2, "--max-attempts is 0: want 1 to"},
 		{up + "--timeout=-1s", 2, "--timeout is -1s: want a duration above zero, or 0s for no limit"},
 		{up + "--attempt-timeout 2m", 2, "--attempt-timeout is 2m0s: want no more than the timeout of the whole call, 1m0s"},
+		{up + "--max-attempts 2 --attempt-timeout 1s,2s,3s", 2, "--attempt-timeout is a list of 3, and a call has at most 2 attempts: want at most 2 durations, or max_attempts 3 with it"},
 		{up + "--quota-capacity 5", 2, "--quota-transient-cost is 14: want 1 to the capacity, 5 tokens"},
 		{up + "--coalesce 1s", 2, "--coalesce is about the send limiter"},
 		{up + "--body-limit 1GiB", 2, "--body-limit is 1073741824 bytes: want 0 (keep nothing) to 64 MiB"},
@@ -79,6 +80,22 @@ func TestProxyWrongCommandLines(t *testing.T) {
 	code, out, _ = reprise("proxy", "--check", "--upstream", "http://127.0.0.1:1,http://127.0.0.1:2", "--mode", "adaptive")
 	assert.Zero(t, code)
 	assert.Equal(t, "the flags are right: 1 upstream\n  default: 2 URLs, adaptive mode\n", out)
+}
+
+// What is wrong with several keys is on a line each, of which each says where.
+func TestProxyTellsMistakesOneByOne(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("x: 1\nupstreams:\n- name: a\n  urls: http://127.0.0.1:1\n  timeout: soon\n"), 0o600))
+	for _, args := range [][]string{{"proxy", "--config", file}, {"proxy", "--check", "--config", file}} {
+		code, out, stderr := reprise(args...)
+		assert.Equal(t, 1, code)
+		assert.Empty(t, out)
+		lines := strings.Split(strings.TrimSuffix(stderr, "\n"), "\n")
+		require.Len(t, lines, 2, stderr)
+		for i, want := range []string{":5: upstreams[0].timeout is wrong: ", ":1: x is an unknown key: "} {
+			assert.Contains(t, lines[i], "reprise: proxy: config "+file+want)
+		}
+	}
 }
 
 // The example in the help and those in README.md are files that --check likes.
@@ -282,6 +299,17 @@ func TestProxyReloadsOnSIGHUP(t *testing.T) {
 	_, body, err = get(p.url)
 	require.NoError(t, err)
 	assert.Equal(t, "first", body)
+
+	write("x: 1\ny: 2\n")
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	refused = p.wait(t, "not reloaded: what was served goes on")
+	assert.Regexp(t, `^config \S+:1: x is .*; config \S+:2: y is `, refused["error"], "one record, and where one mistake ends is to be seen")
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, syscall.Mkfifo(file, 0o600))
+	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
+	refused = p.wait(t, "not reloaded: what was served goes on")
+	assert.Contains(t, refused["error"], "proxy.yaml: is not a regular file (a pipe)")
+	require.NoError(t, os.Remove(file))
 
 	write("upstreams: [{name: a, urls: %q, max_attempts: 2}, {name: b, urls: %q, paths: /b}]\n", second, first)
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))

@@ -101,6 +101,25 @@ func (s Settings) Check() (Fault, bool) {
 	return Fault{}, false
 }
 
+// checkUse returns the setting that is right but without effect for an upstream
+// that has these, or false. Defaults are not judged so: what an upstream says
+// beside them may give them effect.
+func (s Settings) checkUse() (Fault, bool) {
+	if len(s.AttemptTimeout) < 2 {
+		return Fault{}, false
+	}
+	e, err := engine.New(s.Options()...)
+	if err != nil || len(s.AttemptTimeout) <= e.MaxAttempts() {
+		return Fault{}, false
+	}
+	given, most, ending := len(s.AttemptTimeout), e.MaxAttempts(), "s"
+	if most == 1 {
+		ending = ""
+	}
+	return Fault{"attempt_timeout", fmt.Sprintf("is a list of %d, and a call has at most %d attempt%s: want at most %d duration%s, or max_attempts %d with it",
+		given, most, ending, most, ending, given)}, true
+}
+
 // ParseURL reads where an upstream is.
 func ParseURL(text string) (*url.URL, error) {
 	wrong := func(why string) error {
@@ -163,6 +182,9 @@ func One(urls []string, s Settings) (Config, error) {
 		return Config{}, fmt.Errorf("--upstream %w", err)
 	}
 	if fault, wrong := s.Check(); wrong {
+		return Config{}, fault.AsFlag()
+	}
+	if fault, wrong := s.checkUse(); wrong {
 		return Config{}, fault.AsFlag()
 	}
 	return Config{Upstreams: []Upstream{u}}, nil

@@ -4,23 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 )
 
-// Load reads a file. Its error names the file and, where there is one, the line
-// and the key; what is wrong with several keys is on one line each.
+// Load reads a regular file. Its error names the file and, where there is one, the
+// line and the key; what is wrong with keys is Faults.
 func Load(name string) (Config, error) {
-	f, err := os.Open(name)
+	text, err := readFile(name)
 	if err != nil {
-		return Config{}, fmt.Errorf("config %s: %w", name, withoutPath(err))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
-	if err != nil {
-		return Config{}, fmt.Errorf("config %s: %w", name, withoutPath(err))
+		return Config{}, fmt.Errorf("config %s: %w", name, err)
 	}
 	return Parse(name, text)
 }
@@ -60,8 +53,8 @@ func Parse(name string, text []byte) (Config, error) {
 	}
 	r := &reader{name: name, lines: doc.lines}
 	config := r.config(&table{r: r, keys: doc.root})
-	if err := errors.Join(r.faults...); err != nil {
-		return Config{}, err
+	if len(r.faults) > 0 {
+		return Config{}, Faults(r.faults)
 	}
 	return config, nil
 }

@@ -1,10 +1,12 @@
 package proxyconf_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,6 +127,10 @@ func TestMistakesInFiles(t *testing.T) {
 		{"p.yaml", one + "  attempt_timeout: 2m\n", "attempt_timeout is 2m0s: want no more than the timeout of the whole call, 1m0s"},
 		{"p.yaml", one + "  attempt_timeout: [1s, 0s]\n", "attempt_timeout is 0s: want a duration above zero, or 0s alone for no limit"},
 		{"p.yaml", one + "  attempt_timeout: [1s, 2]\n", "attempt_timeout is a list: want a duration such as 250ms, 10s or 1m30s, or a list of them"},
+		{"p.yaml", one + "  attempt_timeout: [1s, 2s, 3s, 4s]\n", "config p.yaml:4: upstreams[0].attempt_timeout is a list of 4, and a call has at most 3 attempts: want at most 3 durations, or max_attempts 4 with it"},
+		{"p.yaml", one + "  max_attempts: 1\n  attempt_timeout: [1s, 2s]\n", "attempt_timeout is a list of 2, and a call has at most 1 attempt:"},
+		{"p.yaml", one + "  service: dynamodb\n  attempt_timeout: [1s, 2s, 3s, 4s, 5s]\n", "a call has at most 4 attempts"},
+		{"p.yaml", "defaults:\n  attempt_timeout: [1s, 2s, 3s]\n" + one + "  max_attempts: 2\n", "upstreams[0].attempt_timeout is a list of 3, and a call has at most 2 attempts"},
 		{"p.yaml", one + "  hedge: -1s\n", "hedge is -1s: want a duration above zero, or 0s for none"},
 		{"p.yaml", one + "  retry_mark: 1\n", "retry_mark is 1: want true or false"},
 		{"p.yaml", one + "  body_limit: 1GiB\n", "body_limit is 1073741824 bytes: want 0 (keep nothing) to 64 MiB"},
@@ -165,6 +171,14 @@ func TestMistakesInFiles(t *testing.T) {
 	}
 }
 
+// A list of the defaults may be longer than their own attempts: an upstream that
+// has more uses all of it.
+func TestAttemptTimeoutsOfDefaults(t *testing.T) {
+	c, err := proxyconf.Parse("p.yaml", []byte("defaults:\n  attempt_timeout: [1s, 2s, 3s, 4s]\nupstreams:\n- name: a\n  urls: http://127.0.0.1:1\n  max_attempts: 4\n- name: b\n  urls: http://127.0.0.1:2\n  hosts: b\n  service: dynamodb\n"))
+	require.NoError(t, err)
+	assert.Len(t, c.Upstreams[1].AttemptTimeout, 4)
+}
+
 // Several mistakes are told at once, and not without end.
 func TestAllMistakes(t *testing.T) {
 	_, err := proxyconf.Parse("p.yaml", []byte("x: 1\nupstreams:\n- name: a\n  urls: http://127.0.0.1:1\n  y: 1\n  timeout: soon\n- name: b\n  mode: slow\n  urls: http://127.0.0.1:1\n"))
@@ -190,9 +204,32 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, c.Upstreams, 2)
 	_, err = proxyconf.Load(filepath.Dir(name))
-	assert.ErrorContains(t, err, "is a directory")
-	_, err = proxyconf.Load("/dev/zero")
+	assert.ErrorContains(t, err, "is not a regular file (a directory)")
+	require.NoError(t, os.WriteFile(name, bytes.Repeat([]byte("#"), proxyconf.MaxFileBytes+1), 0o600))
+	_, err = proxyconf.Load(name)
 	assert.ErrorContains(t, err, "is longer than 1024 KiB")
+}
+
+// What is no regular file is refused at once, although nobody writes into the pipe
+// and the device has no end.
+func TestLoadOfOtherThanFiles(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "p.yaml")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	link := filepath.Join(t.TempDir(), "p.toml")
+	require.NoError(t, os.Symlink("/dev/zero", link))
+	for _, name := range []string{pipe, link, "/dev/null"} {
+		done := make(chan error, 1)
+		go func() {
+			_, err := proxyconf.Load(name)
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			assert.ErrorContains(t, err, "config "+name+": is not a regular file (")
+		case <-time.After(10 * time.Second):
+			require.Fail(t, "still reading", name)
+		}
+	}
 }
 
 func TestOne(t *testing.T) {

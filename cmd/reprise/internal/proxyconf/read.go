@@ -115,7 +115,12 @@ func (t *table) upstream(shared Settings) Upstream {
 			t.r.fault(item(join(t.path, "paths"), i), "is %q: want the beginning of a path, such as /orders, without %%, ?, #, // and dots for folders", scenario.Shorten(path))
 		}
 	}
-	u.read(t)
+	faults := len(t.r.faults)
+	if u.read(t); len(t.r.faults) == faults {
+		if fault, wrong := u.checkUse(); wrong {
+			t.fault(fault.Key, "%s", fault.Text)
+		}
+	}
 	t.done()
 	return u
 }
