@@ -125,3 +125,18 @@ func TestAttemptsBodyIsLeftToTheBase(t *testing.T) {
 	require.Len(t, bodies, 1)
 	assert.Zero(t, bodies[0].closed())
 }
+
+// R6.1: the body that was made for a hedge which the quota then refused is closed.
+func TestBodyOfARefusedHedgeIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := opaque("text")
+		req := request(t, t.Context(), "PUT", strings.NewReader("text"))
+		req.GetBody = func() (io.ReadCloser, error) { return body, nil }
+		s := &steps{list: []step{{time.Second, 200, nil}}}
+		resp, err := newTransport(t, newEngine(t, engine.WithTokens(13)), httpretry.WithBase(s), httpretry.WithHedge(10*ms)).RoundTrip(req)
+		require.NoError(t, err)
+		readAll(t, resp)
+		assert.Len(t, s.sent, 1)
+		assert.Equal(t, 1, body.closed())
+	})
+}
