@@ -253,10 +253,11 @@ func TestNoResendOfOtherFailures(t *testing.T) {
 		change func(*http.Transport)
 		says   string
 	}{
-		"a time-out":               {"silence", func(inner *http.Transport) { inner.ResponseHeaderTimeout = time.Second }, "timeout awaiting"},
-		"half an answer":           {"HTTP/1.1 2", nil, "malformed"},
-		"half of a field":          {"HTTP/1.1 200 OK\r\nA", nil, "EOF"},
-		"half of it, then a reset": {"HTTP/1.1 200 OK\r\nA", func(inner *http.Transport) { endWith(inner, syscall.ECONNRESET) }, "reset"},
+		"a time-out":                   {"silence", func(inner *http.Transport) { inner.ResponseHeaderTimeout = time.Second }, "timeout awaiting"},
+		"half an answer":               {"HTTP/1.1 2", nil, "malformed"},
+		"half of a field":              {"HTTP/1.1 200 OK\r\nA", nil, "malformed"},
+		"half of a head":               {"HTTP/1.1 200 OK\r\nA: b\r\n", func(inner *http.Transport) { endWith(inner, io.EOF) }, "EOF"},
+		"half of a head, then a reset": {"HTTP/1.1 200 OK\r\nA: b\r\n", func(inner *http.Transport) { endWith(inner, syscall.ECONNRESET) }, "reset"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -288,7 +289,7 @@ func TestNoResendOfOtherFailures(t *testing.T) {
 				readAll(t, resp)
 				<-time.After(10 * time.Second)
 				_, err = base.RoundTrip(get(t, t.Context()))
-				require.Error(t, err)
+				require.ErrorContains(t, err, row.says)
 				assert.EqualValues(t, 2, hits.Load())
 				inner.CloseIdleConnections()
 			})
