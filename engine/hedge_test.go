@@ -78,7 +78,7 @@ func TestHedgeIsAnAttempt(t *testing.T) {
 	d := c.Fail(transient)
 	assert.Equal(t, engine.Decision{Reason: engine.ReasonRetry, Delay: 100*ms - near}, d)
 	_, ok := c.Hedge()
-	assert.False(t, ok, "nothing is under way")
+	assert.False(t, ok)
 	c.Admit()
 	_, ok = c.Hedge()
 	assert.False(t, ok, "the third attempt is the last")
@@ -91,6 +91,12 @@ func TestHedgeIsAnAttempt(t *testing.T) {
 
 	_, ok = new(engine.Call).Hedge()
 	assert.False(t, ok)
+
+	c = newEngine(t, engine.WithMaxAttempts(9)).Begin()
+	c.Admit()
+	c.Fail(transient)
+	_, ok = c.Hedge()
+	assert.False(t, ok, "nothing is under way")
 }
 
 // Peer fault 22: a quota that refuses the hedge leaves the call as it is.
@@ -161,6 +167,42 @@ func TestHedgeInAdaptiveMode(t *testing.T) {
 		c.Succeed()
 		assert.Equal(t, quota, level(e))
 	})
+}
+
+// What coalescing asks of a hedge is when the hedge was admitted, and of the attempt
+// beside it when that was.
+func TestCoalescingKnowsWhenAHedgeWasAdmitted(t *testing.T) {
+	for name, row := range map[string]struct {
+		fail func(c *engine.Call, h engine.Hedge)
+		cuts bool
+	}{
+		"the first, beside":  {func(c *engine.Call, _ engine.Hedge) { c.FailBeside(engine.Hedge{}, throttling) }, false},
+		"the hedge, beside":  {func(c *engine.Call, h engine.Hedge) { c.FailBeside(h, throttling) }, true},
+		"the first, as both": {func(c *engine.Call, _ engine.Hedge) { c.Fail(throttling) }, false},
+		"the hedge, adopted": {func(c *engine.Call, h engine.Hedge) { c.Adopt(h); c.Fail(throttling) }, true},
+	} {
+		clock := &fakeClock{now: time.Unix(100, 0)}
+		e := adaptive(t, engine.WithClock(clock), engine.WithMaxAttempts(2), engine.WithThrottleCoalescing(time.Hour))
+		for range 4000 { // 1,000/s
+			clock.now = clock.now.Add(ms)
+			c := e.Begin()
+			c.SucceedAt(clock.now)
+		}
+		c, first := e.Begin(), e.Begin()
+		c.Admit()
+		first.Admit()
+		clock.now = clock.now.Add(ms)
+		first.Fail(throttling)
+		cut := e.Stats().Limiter.FillRate
+		clock.now = clock.now.Add(100 * ms)
+		h := hedge(t, &c)
+		clock.now = clock.now.Add(ms)
+		row.fail(&c, h)
+		if row.cuts {
+			cut *= 0.7
+		}
+		assert.InDelta(t, cut, e.Stats().Limiter.FillRate, 1e-9, name)
+	}
 }
 
 // Peer fault 127: a hook that panics changes nothing; one that ends the goroutine

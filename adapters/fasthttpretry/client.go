@@ -224,11 +224,12 @@ func begin(e *engine.Engine, req *fasthttp.Request) engine.Call {
 	return e.Begin()
 }
 
-// succeeded reports whether an answer is a success: its status is below 400 and
-// the classifier has no other word for it. Redirects are the caller's to follow.
+// succeeded reports whether an answer is a success: its status is from 100 to 399
+// and the classifier has no other word for it. Redirects are the caller's to follow.
+// What is below is no status, but for 0, which fasthttp gives out as 200.
 func succeeded(e *engine.Engine, resp *fasthttp.Response) bool {
 	status := resp.StatusCode()
-	return status < 400 && e.Classifier().Response(status, "") == classify.NonRetryable
+	return status >= 100 && status < 400 && e.Classifier().Response(status, "") == classify.NonRetryable
 }
 
 var (

@@ -61,7 +61,7 @@
 // the limiter of adaptive mode would not let it go in time there is no error: the
 // answer is the call's, with engine.ReasonDeadline.
 //
-// A status below 400 is a success, unless the classifier's overrides say
+// A status from 100 to 399 is a success, unless the classifier's overrides say
 // otherwise. CONNECT is passed on without a look.
 //
 // # What is sent twice

@@ -164,3 +164,29 @@ func TestAnswersWithoutABody(t *testing.T) {
 		}
 	}
 }
+
+// R3.3: a number below 100 is no status of HTTP, so its answer is no success and
+// gives nothing to the quota (R6). fasthttp takes 0 for a status that nobody has
+// set, and says 200.
+func TestStatusBelow100(t *testing.T) {
+	for text, row := range map[string]struct {
+		status, tokens int
+		result         fasthttpretry.Result
+	}{
+		"000": {200, 101, fasthttpretry.Result{Attempts: 1, Succeeded: true}},
+		"001": {1, 100, fasthttpretry.Result{Attempts: 1, Reason: engine.ReasonNonRetryable}},
+		"099": {99, 100, fasthttpretry.Result{Attempts: 1, Reason: engine.ReasonNonRetryable}},
+	} {
+		w := serveWire(t, func(_ int, conn net.Conn, _ *http.Request) bool {
+			return raw("HTTP/1.1 "+text+" Odd\r\nContent-Length: 2\r\n\r\nok", true)(conn)
+		})
+		e := quick(t, engine.WithTokens(100))
+		req, resp := get(t, w.url)
+		r, err := newClient(t, e, once(t)).DoContext(t.Context(), req, resp)
+		require.NoError(t, err, text)
+		assert.Equal(t, row.result, r, text)
+		assert.Equal(t, row.status, resp.StatusCode(), text)
+		assert.Equal(t, row.tokens, level(e), text)
+		assert.Equal(t, 1, w.count(), text)
+	}
+}

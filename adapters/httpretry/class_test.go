@@ -114,3 +114,29 @@ func TestOverrides(t *testing.T) {
 		assert.Len(t, b.sent, row.attempts)
 	}
 }
+
+// R3.3: a number below 100 is no status of HTTP, so its answer is no success: it
+// ends the call, comes back whole, and gives nothing to the quota (R6).
+func TestStatusBelow100(t *testing.T) {
+	for text, want := range map[string]int{"000": 0, "001": 1, "099": 99} {
+		for name, opts := range map[string][]httpretry.Option{"plain": nil, "everything": everything()} {
+			to, requests := serve(t, func(int, int, *http.Request) string {
+				return "HTTP/1.1 " + text + " Odd\r\nX-Amz-Retry-After: 1\r\nContent-Length: 2\r\n\r\nok"
+			})
+			var ev events
+			inner := &http.Transport{}
+			e := newEngine(t, engine.WithClock(noSleep{}), engine.WithTokens(100), ev.observer())
+			resp, err := httpretry.Client(e, append(opts, httpretry.WithBase(inner))...).Get(to)
+			require.NoError(t, err)
+			assert.Equal(t, want, resp.StatusCode)
+			assert.Equal(t, "ok", readAll(t, resp))
+			assert.EqualValues(t, 1, requests.Load())
+			assert.Equal(t, 100, level(e), "%s, %s", text, name)
+			assert.Empty(t, ev.success)
+			if assert.Len(t, ev.stops, 1) {
+				assert.Equal(t, engine.ReasonNonRetryable, ev.stops[0].Reason)
+			}
+			inner.CloseIdleConnections()
+		}
+	}
+}

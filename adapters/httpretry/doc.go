@@ -30,15 +30,16 @@
 // "http2: client connection lost". They are transient (R3.2). [engine.Do] around an
 // http.Client does not know them.
 //
-// A status below 400 is a success, unless the classifier's overrides say
-// otherwise; redirects are for the http.Client above to follow. 101 Switching
-// Protocols comes back as it is, its connection to read from, write to and end on
-// either side, and CONNECT is passed on without a look: neither is retried,
-// whatever anybody says. Informational answers before the last, 103 Early Hints
-// among them, go to the hooks of the caller's httptrace.ClientTrace as they come,
-// those of attempts that then fail too. A body that waits for 100 Continue is read
-// by the attempt that is told to go on, and by no other. Trailers and bodies
-// without a length are sent again, and come back, as they are.
+// A status from 100 to 399 is a success, unless the classifier's overrides say
+// otherwise; redirects are for the http.Client above to follow. A number below
+// 100 is no status, and its answer final (R3.3). 101 Switching Protocols comes
+// back as it is, its connection to read from, write to and end on either side,
+// and CONNECT is passed on without a look: neither is retried, whatever anybody
+// says. Informational answers before the last, 103 Early Hints among them, go to
+// the hooks of the caller's httptrace.ClientTrace as they come, those of attempts
+// that then fail too. A body that waits for 100 Continue is read by the attempt
+// that is told to go on, and by no other. Trailers and bodies without a length
+// are sent again, and come back, as they are.
 //
 // # What is sent twice
 //

@@ -19,11 +19,12 @@ type failure struct {
 	cut        bool          // the caller left before it was clear what it means
 }
 
-// succeeded reports whether a response is a success: its status is below 400
+// succeeded reports whether a response is a success: its status is from 100 to 399
 // and the classifier has no other word for it. Redirects are the client's to
-// follow, and 101 is where HTTP ends, whatever the classifier says.
+// follow, and 101 is where HTTP ends, whatever the classifier says. What is below
+// is no status: net/http takes any three digits for one.
 func succeeded(e *engine.Engine, resp *http.Response) bool {
-	return resp.StatusCode < 400 &&
+	return resp.StatusCode >= 100 && resp.StatusCode < 400 &&
 		(e.Classifier().Response(resp.StatusCode, "") == classify.NonRetryable || resp.StatusCode == http.StatusSwitchingProtocols)
 }
 

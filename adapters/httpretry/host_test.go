@@ -39,6 +39,7 @@ func TestHostKey(t *testing.T) {
 		"http://under_score.test:1":     "under_score.test:1",
 		"unix://socket.test/":           "socket.test:",
 		"http://":                       ":80",
+		"//service.test":                "service.test:80", // as a key is
 	} {
 		u, err := url.Parse(text)
 		require.NoError(t, err, text)

@@ -130,6 +130,7 @@ func TestWhatIsMarked(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, row.want, b.sent[0].header[httpretry.RetryMarkHeader], row.name)
 		assert.Empty(t, req.Header[httpretry.RetryMarkHeader], "the caller's request stays as it is")
+		assert.Equal(t, row.want, b.sent[0].req.Header[httpretry.RetryMarkHeader], "the base may still be sending it")
 
 		// What the caller makes of the response's request is a request of its own.
 		assert.Empty(t, resp.Request.Header[httpretry.RetryMarkHeader], row.name)

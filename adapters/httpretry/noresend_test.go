@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -252,9 +253,11 @@ func TestNoResendOfOtherFailures(t *testing.T) {
 		change func(*http.Transport)
 		says   string
 	}{
-		"a time-out":      {"silence", func(inner *http.Transport) { inner.ResponseHeaderTimeout = time.Second }, "timeout awaiting"},
-		"half an answer":  {"HTTP/1.1 2", nil, "malformed"},
-		"half of a field": {"HTTP/1.1 200 OK\r\nA", nil, "EOF"},
+		"a time-out":                   {"silence", func(inner *http.Transport) { inner.ResponseHeaderTimeout = time.Second }, "timeout awaiting"},
+		"half an answer":               {"HTTP/1.1 2", nil, "malformed"},
+		"half of a field":              {"HTTP/1.1 200 OK\r\nA", nil, "malformed"},
+		"half of a head":               {"HTTP/1.1 200 OK\r\nA: b\r\n", func(inner *http.Transport) { endWith(inner, io.EOF) }, "EOF"},
+		"half of a head, then a reset": {"HTTP/1.1 200 OK\r\nA: b\r\n", func(inner *http.Transport) { endWith(inner, syscall.ECONNRESET) }, "reset"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -286,10 +289,64 @@ func TestNoResendOfOtherFailures(t *testing.T) {
 				readAll(t, resp)
 				<-time.After(10 * time.Second)
 				_, err = base.RoundTrip(get(t, t.Context()))
-				require.Error(t, err)
+				require.ErrorContains(t, err, row.says)
 				assert.EqualValues(t, 2, hits.Load())
 				inner.CloseIdleConnections()
 			})
+		})
+	}
+}
+
+// ending is a connection that ends with an error of its own.
+type ending struct {
+	net.Conn
+	err error
+}
+
+func (e ending) Read(p []byte) (int, error) {
+	n, err := e.Conn.Read(p)
+	if err != nil {
+		err = e.err
+	}
+	return n, err
+}
+
+// endWith makes the connections of inner end with err.
+func endWith(inner *http.Transport, err error) {
+	dial := inner.DialContext
+	inner.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, failed := dial(ctx, network, address)
+		return ending{c, err}, failed
+	}
+}
+
+// Whatever word a dead connection ends with, it is mended; what is no such word is not.
+func TestNoResendMendsHoweverItDied(t *testing.T) {
+	for err, mends := range map[error]bool{io.EOF: true, syscall.ECONNRESET: true, net.ErrClosed: true, errOdd: false} {
+		synctest.Test(t, func(t *testing.T) {
+			var hits atomic.Int32
+			inner := pipes(&hits, func(conn, n int) string {
+				if conn == 1 && n == 2 {
+					return ""
+				}
+				return wire200
+			})
+			endWith(inner, err)
+			base := httpretry.NoResend(inner)
+			resp, failed := base.RoundTrip(get(t, t.Context()))
+			require.NoError(t, failed)
+			readAll(t, resp)
+			<-time.After(time.Minute)
+			resp, failed = base.RoundTrip(get(t, t.Context()))
+			if mends {
+				require.NoError(t, failed, "%v", err)
+				readAll(t, resp)
+				assert.EqualValues(t, 3, hits.Load())
+			} else {
+				require.ErrorIs(t, failed, err)
+				assert.EqualValues(t, 2, hits.Load())
+			}
+			inner.CloseIdleConnections()
 		})
 	}
 }

@@ -264,11 +264,12 @@ func TestCancelDuringPeek(t *testing.T) {
 	for _, status := range []int{400, 503} {
 		for _, told := range []bool{false, true} {
 			cancelDuringPeek(t, status, told)
+			cancelDuringPeek(t, status, told, httpretry.WithHedge(time.Hour))
 		}
 	}
 }
 
-func cancelDuringPeek(t *testing.T, status int, told bool) {
+func cancelDuringPeek(t *testing.T, status int, told bool, opts ...httpretry.Option) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		defer out.Close()
@@ -282,12 +283,15 @@ func cancelDuringPeek(t *testing.T, status int, told bool) {
 			}
 		})
 		start := time.Now()
-		got, stop, err := once(t, answers(func(int) *http.Response { return resp }), get(t, ctx))
+		var ev events
+		b := answers(func(int) *http.Response { return resp })
+		got, err := newTransport(t, newEngine(t, ev.observer()), append(opts, httpretry.WithBase(b))...).RoundTrip(get(t, ctx))
 		assert.Nil(t, got)
 		assert.Equal(t, 300*ms, time.Since(start))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.ErrorIs(t, err, engine.ErrCancelled)
-		assert.Equal(t, engine.ReasonCancelled, stop.Reason)
+		require.Len(t, ev.stops, 1)
+		assert.Equal(t, engine.ReasonCancelled, ev.stops[0].Reason)
 		var response *httpretry.ResponseError
 		require.ErrorAs(t, err, &response)
 		assert.Equal(t, status, response.Status)
