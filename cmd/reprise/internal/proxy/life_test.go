@@ -154,6 +154,7 @@ func TestReload(t *testing.T) {
 	assert.Contains(t, text, `reprise_proxy_reloads_total{result="ok"} 3`)
 	assert.Contains(t, text, `reprise_proxy_reloads_total{result="failed"} 1`)
 	assert.NotContains(t, text, `upstream="default"`)
+	assert.NotContains(t, text, `engine="default"`)
 }
 
 func TestStartErrors(t *testing.T) {
@@ -300,13 +301,14 @@ func TestAdmin(t *testing.T) {
 	assert.Equal(t, 200, resp.StatusCode)
 	assert.Contains(t, resp.Header.Get("Content-Type"), "text/plain")
 	for _, want := range []string{
-		`reprise_quota_tokens{upstream="plain"} 500`, `reprise_quota_capacity_tokens{upstream="old"} 0`,
-		`reprise_stops_total{reason="max_attempts",upstream="limited"} 1`, `reprise_limiter_enabled{upstream="limited"} 1`,
+		`reprise_quota_tokens{engine="plain",key=""} 500`, `reprise_calls_total{engine="plain",key=""} 1`, `reprise_attempts_total{engine="limited",key=""} 1`,
+		`reprise_stops_total{engine="limited",key="",reason="max_attempts"} 1`, `reprise_limiter_enabled{engine="limited",key=""} 1`,
 		`reprise_proxy_responses_total{code="2xx",upstream="plain"} 1`, `reprise_proxy_responses_total{code="4xx",upstream="limited"} 1`,
 		`reprise_proxy_response_seconds_count{upstream="old"} 1`, "reprise_proxy_refused_requests_total 1", `version="test"`, "go_goroutines",
 	} {
 		assert.Contains(t, text, want)
 	}
+	assert.NotContains(t, text, `reprise_quota_tokens{engine="old"`, "R1.4: there is none")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	require.NoError(t, err)
 	for _, problem := range problems {
