@@ -3,7 +3,9 @@ package promretry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/tally"
 )
 
 // descs are the metrics of a collector.
@@ -137,12 +139,16 @@ func (s sink) recorder(r *Recorder) {
 	if r == nil {
 		return
 	}
-	calls, attempts := r.read()
+	calls, attempts := r.tally.Calls()
 	s.counter(s.calls, calls, "")
 	s.counter(s.attempts, attempts, "")
-	for i, class := range [...]string{"transient", "throttling"} {
-		count, sum, cumulative := r.delays[i].read()
-		m, err := prometheus.NewConstHistogram(s.delay, count, sum, cumulative, append(s.labels[:len(s.labels):len(s.labels)], "", class)...)
+	for _, class := range [...]classify.Class{classify.Transient, classify.Throttling} {
+		upTo, count, sum := r.tally.Delays(class)
+		buckets := make(map[float64]uint64, len(upTo))
+		for i, n := range upTo {
+			buckets[tally.Bounds[i]] = n
+		}
+		m, err := prometheus.NewConstHistogram(s.delay, count, sum.Seconds(), buckets, append(s.labels[:len(s.labels):len(s.labels)], "", class.String())...)
 		if err != nil {
 			m = prometheus.NewInvalidMetric(s.delay, err)
 		}
