@@ -33,7 +33,7 @@ func (c coded) ErrorCode() string { return string(c) }
 var (
 	slowDown = coded("SlowDown")      // throttling
 	internal = coded("InternalError") // transient
-	denied   = errors.New("denied")   // not retryable
+	errFinal = errors.New("denied")   // not retryable
 )
 
 // failing is an op that fails in these ways, one after the other, and then succeeds.

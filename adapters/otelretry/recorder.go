@@ -16,7 +16,7 @@ import (
 // [Register]. Make one with [NewRecorder]; the zero Recorder counts no success at a
 // first attempt. It is safe for use by many goroutines.
 type Recorder struct {
-	tally tally.Tally
+	tally tally.Tally // leads, as it wants
 	// delays is the histogram, with its attributes; nil while not registered.
 	// Writers: Register and what it returned, one after the other.
 	delays atomic.Pointer[delays]

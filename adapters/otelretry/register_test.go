@@ -33,7 +33,7 @@ func TestMetrics(t *testing.T) {
 		require.Error(t, engine.Run(t.Context(), other, failing(slowDown)))
 		require.NoError(t, engine.Run(t.Context(), e, failing()))
 		require.NoError(t, engine.Run(t.Context(), e, failing(internal)))
-		require.Error(t, engine.Run(t.Context(), e, failing(slowDown, denied)))
+		require.Error(t, engine.Run(t.Context(), e, failing(slowDown, errFinal)))
 		got := measured(t, reader)
 		for name, want := range map[string]float64{
 			"reprise.quota.tokens reprise.engine=orders":                         495,

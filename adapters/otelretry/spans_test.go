@@ -53,7 +53,7 @@ func TestSpans(t *testing.T) {
 func TestSpansOfOneAttempt(t *testing.T) {
 	tracer, exporter := traced(t)
 	e := newEngine(t, engine.WithObserver(otelretry.Spans(otelretry.WithHTTP(), nil)))
-	for _, op := range []func(context.Context) error{failing(), failing(denied)} {
+	for _, op := range []func(context.Context) error{failing(), failing(errFinal)} {
 		ctx, span := tracer.Start(t.Context(), "call")
 		_ = engine.Run(ctx, e, op)
 		span.End()
@@ -88,15 +88,15 @@ func TestSpansThatDoNotRecord(t *testing.T) {
 	tracer, exporter := traced(t, sdktrace.WithSampler(sdktrace.NeverSample()))
 	e := newEngine(t, engine.WithObserver(otelretry.Spans(otelretry.WithHTTP())))
 	ctx, span := tracer.Start(t.Context(), "call")
-	assert.ErrorIs(t, engine.Run(ctx, e, failing(denied)), denied)
+	assert.ErrorIs(t, engine.Run(ctx, e, failing(errFinal)), errFinal)
 	span.End()
-	assert.ErrorIs(t, engine.Run(t.Context(), e, failing(denied)), denied)
+	assert.ErrorIs(t, engine.Run(t.Context(), e, failing(errFinal)), errFinal)
 	assert.Empty(t, exporter.GetSpans())
 
 	tracer, exporter = traced(t)
 	ctx, span = tracer.Start(t.Context(), "call")
 	span.End()
-	assert.ErrorIs(t, engine.Run(ctx, e, failing(denied)), denied)
+	assert.ErrorIs(t, engine.Run(ctx, e, failing(errFinal)), errFinal)
 	assert.Empty(t, exporter.GetSpans()[0].Events)
 	assert.Zero(t, e.Stats().HookPanics)
 }

@@ -11,7 +11,7 @@ import (
 // [NewRecorder]; the zero Recorder counts no success at a first attempt. It is
 // safe for use by many goroutines.
 type Recorder struct {
-	tally tally.Tally
+	tally tally.Tally // leads, as it wants
 }
 
 // NewRecorder returns a recorder at zero.

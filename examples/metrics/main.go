@@ -70,12 +70,12 @@ func run(out io.Writer) error {
 	for _, span := range spans.GetSpans() {
 		fmt.Fprintln(out, "span", span.Name)
 		for _, a := range span.Attributes {
-			fmt.Fprintf(out, "  %s=%s\n", a.Key, a.Value.Emit())
+			fmt.Fprintf(out, "  %s=%s\n", a.Key, a.Value.String())
 		}
 		for _, event := range span.Events {
 			fmt.Fprint(out, "  ", event.Name)
 			for _, a := range event.Attributes {
-				fmt.Fprintf(out, " %s=%s", a.Key, a.Value.Emit())
+				fmt.Fprintf(out, " %s=%s", a.Key, a.Value.String())
 			}
 			fmt.Fprintln(out)
 		}

@@ -16,16 +16,17 @@ import (
 // Tally is the counts. [Tally.Init] makes it ready; the zero Tally counts no
 // success at a first attempt.
 type Tally struct {
-	// first counts calls that succeeded at their first attempt.
-	first stripe.Counter
-	_     [pad.CacheLine]byte // first is read by each call, the rest written by those that fail
-
-	// Each word counts since Init; 64 bits do not wrap in its lifetime. Writers: the
-	// hooks, by an add that cannot fail. Ordering: publishes nothing, but attempts is
-	// raised before calls, and read after it.
-	calls    atomic.Uint64 // all others that have ended
+	// Each word counts since Init; 64 bits do not wrap in its lifetime. They lead,
+	// and the Tally what holds it: 32-bit machines align no other place to 64 bits.
+	// Writers: the hooks, by an add that cannot fail. Ordering: publishes nothing, but
+	// attempts is raised before calls, and read after it.
+	calls    atomic.Uint64 // that have ended, but for those in first
 	attempts atomic.Uint64 // which these made
 	delays   [2]delays     // after transient failures, after throttling ones
+
+	_ [pad.CacheLine]byte // first is read by each call, the rest written by those that fail
+	// first counts calls that succeeded at their first attempt.
+	first stripe.Counter
 }
 
 // Init makes t ready, once, before it is used.
