@@ -33,9 +33,9 @@ type Observer struct {
 	Decided func(context.Context, DecisionEvent)
 }
 
-// Then returns an observer that calls o's hooks and then those of next. A hook
-// that both lack stays nil, so nobody pays for it; one of o that panics takes that
-// of next with it.
+// Then returns an observer that calls o's hooks and then those of next, also
+// where one of o's panics or ends the goroutine. A hook that both lack stays nil,
+// so nobody pays for it.
 func (o Observer) Then(next Observer) Observer {
 	return Observer{
 		Retry:   inTurn(o.Retry, next.Retry),
@@ -54,8 +54,8 @@ func inTurn[E any](first, second func(E)) func(E) {
 		return first
 	}
 	return func(event E) {
+		defer second(event)
 		first(event)
-		second(event)
 	}
 }
 
@@ -67,8 +67,8 @@ func inTurnWith[E any](first, second func(context.Context, E)) func(context.Cont
 		return first
 	}
 	return func(ctx context.Context, event E) {
+		defer second(ctx, event)
 		first(ctx, event)
-		second(ctx, event)
 	}
 }
 

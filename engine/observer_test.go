@@ -152,6 +152,19 @@ func TestObserverThen(t *testing.T) {
 		}
 		assert.Equal(t, want, heard)
 	}
+	odd := engine.Observer{
+		Success: func(engine.SuccessEvent) { panic("odd") },
+		Decided: func(context.Context, engine.DecisionEvent) { panic("odd") },
+	}
+	heard = nil
+	e := newEngine(t, engine.WithObserver(odd.Then(hooks("b"))))
+	c := e.Begin()
+	c.FailIn(t.Context(), throttling)
+	c.Admit()
+	c.Succeed()
+	assert.Equal(t, []string{"b retry", "b decided", "b success"}, heard, "peer fault 127")
+	assert.EqualValues(t, 2, e.Stats().HookPanics)
+
 	none := engine.Observer{}.Then(engine.Observer{})
 	assert.Nil(t, none.Success, "nobody pays for a hook that nobody set")
 	assert.Nil(t, none.Decided)

@@ -72,12 +72,13 @@ func NewSet(sources iter.Seq[Source]) (*Collector, error) {
 		shown := make(map[string]bool)
 		for source := range sources {
 			name := labelOf(source.Name)
-			if shown[name] || !made(source.Engine) {
+			stats, ok := statsOf(source.Engine)
+			if shown[name] || !ok {
 				continue
 			}
 			shown[name] = true
 			s.labels = []string{name}
-			s.row("", rowOf(source.Engine.Stats()))
+			s.row("", rowOf(stats))
 			s.recorder(source.Recorder)
 		}
 	}}, nil
@@ -105,6 +106,16 @@ func made(e *engine.Engine) bool {
 	}
 	_, err := e.Derive()
 	return err == nil
+}
+
+// statsOf is e.Stats, and false for an engine that is nil or zero.
+func statsOf(e *engine.Engine) (stats engine.Stats, ok bool) {
+	defer func() {
+		if !ok {
+			_ = recover()
+		}
+	}()
+	return e.Stats(), true
 }
 
 // Option changes what a collector shows.

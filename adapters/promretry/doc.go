@@ -66,12 +66,14 @@
 // shows at most as many keys by name as [WithKeyLimit] says (100), and all others
 // together under the key "other": counts and gauges summed, limiter_enabled too, as
 // their number. A key without a name of its own gets one when there is room, those
-// with the most retries and failed calls first. A name is kept as long as the group
-// has the key's engine; it is given on to a key that retries or fails if nothing has
-// happened under it for five minutes. So whoever invents keys that fail makes at
-// most that many new series in five minutes, and after that no trace of them is
-// left here. Labels are valid UTF-8 of at most 128 bytes; a key whose label is
-// empty, "other", or one that another key has, is counted with the others.
+// with the most retries and failed calls first. A name is kept for at least five
+// minutes after the last time that something happened under it, also when the
+// group no longer has the key's engine; then it is free, or, if the engine is still
+// there, given on to a key that retries or fails. So whoever invents keys that fail
+// makes at most that many new series in five minutes, and five minutes after that
+// no trace of them is left here. Labels are valid UTF-8 of at most 128 bytes; a key
+// whose label is empty, "other", or one that another key has, is counted with the
+// others.
 //
 // The counts of "other" never go back, though engines leave the group: the collector
 // remembers what each had counted at the last scrape, and adds what is new. What it

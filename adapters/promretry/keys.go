@@ -49,7 +49,7 @@ type keys[K comparable] struct {
 // slot is a key that is shown by name.
 type slot struct {
 	label  string
-	engine *engine.Engine
+	engine *engine.Engine // nil: it is gone, and not shown
 	row    row
 	round  uint64    // in which it was last in the group
 	rose   time.Time // when its counts were last seen to rise
@@ -106,7 +106,12 @@ func (k *keys[K]) scrape(now time.Time) (lines []line, lowest float64) {
 		}
 	}
 	for key, s := range k.named {
-		if s.round != k.round {
+		if s.round == k.round {
+			continue
+		}
+		// The name is not free at once, or keys that come and go would make as many
+		// series as they like.
+		if s.engine = nil; now.Sub(s.rose) >= idle {
 			k.unname(key, s)
 		}
 	}
@@ -121,7 +126,9 @@ func (k *keys[K]) scrape(now time.Time) (lines []line, lowest float64) {
 	k.last, k.spare = next, k.last
 	lines = make([]line, 0, len(k.named)+1)
 	for _, s := range k.named {
-		lines = append(lines, line{s.label, s.row})
+		if s.engine != nil {
+			lines = append(lines, line{s.label, s.row})
+		}
 	}
 	rest.counts = k.others
 	return append(lines, line{Others, rest}), lowest
@@ -155,7 +162,7 @@ func (k *keys[K]) hasRoom(c candidate[K], now time.Time, nameless func(candidate
 // quietest first.
 func (k *keys[K]) quietSince(then time.Time) (quiet []K) {
 	for key, s := range k.named {
-		if !s.rose.After(then) {
+		if s.engine != nil && !s.rose.After(then) {
 			quiet = append(quiet, key)
 		}
 	}

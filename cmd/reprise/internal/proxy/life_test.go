@@ -140,6 +140,10 @@ func TestReload(t *testing.T) {
 	s = p.state(t)
 	assert.Equal(t, level, s.Quota.Level, "another mode is another engine, at the level of the old")
 	assert.Zero(t, s.Retries.Transient)
+	_, text := do(t, "GET", p.admin+"/-/metrics", "")
+	assert.Contains(t, text, `reprise_calls_total{engine="default",key=""} 2`, "the counts of calls go on")
+	assert.Contains(t, text, `reprise_attempts_total{engine="default",key=""} 7`)
+	assert.Contains(t, text, `reprise_limiter_enabled{engine="default",key=""} 0`)
 
 	loop := one(t, p.url)
 	assert.ErrorContains(t, p.Reload(loop), "which is where the proxy itself listens")
@@ -150,7 +154,7 @@ func TestReload(t *testing.T) {
 	renamed.Upstreams[0].Name = "other"
 	require.NoError(t, p.Reload(renamed))
 	assert.Equal(t, 500, p.state(t).Quota.Level, "another name is another upstream")
-	_, text := do(t, "GET", p.admin+"/-/metrics", "")
+	_, text = do(t, "GET", p.admin+"/-/metrics", "")
 	assert.Contains(t, text, `reprise_proxy_reloads_total{result="ok"} 3`)
 	assert.Contains(t, text, `reprise_proxy_reloads_total{result="failed"} 1`)
 	assert.NotContains(t, text, `upstream="default"`)
