@@ -97,6 +97,19 @@ func TestDecidedInTheLimitersLine(t *testing.T) {
 		assert.Equal(t, engine.ReasonDeadline, last.Reason)
 		assert.Zero(t, last.Attempts)
 		assert.Positive(t, last.Delay, "the wait that would have been too long")
+
+		d.events = nil
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		c := e.Begin()
+		c.AdmitWait(ctx)
+		c = e.Begin()
+		c.Fail(transient)
+		c.Wait(t.Context(), engine.Outcome{Class: classify.Transient, Deadline: time.Now()}, engine.Decision{Reason: engine.ReasonRetry})
+		assert.Equal(t, []engine.DecisionEvent{
+			{Reason: engine.ReasonCancelled, QuotaLeft: 495},
+			{Attempts: 1, Class: classify.Transient, Reason: engine.ReasonDeadline, QuotaLeft: 495},
+		}, d.events, "given up in line, and a deadline that has passed")
 	})
 }
 

@@ -26,12 +26,12 @@
 //
 // With [WithHTTP] the span also gets http.request.resend_count of the semantic
 // conventions (v1.43.0), updated with each retry that is granted, and set back if a
-// granted retry was not sent after all. It is right where the span is that of the
-// whole request, with the attempts inside. Where each attempt has a span of its own,
+// granted retry was not sent after all: to 0 if nothing was sent again. It is right
+// where the span is that of the whole request, with the attempts inside. Where each attempt has a span of its own,
 // the convention wants the number there: see [ResendCount].
 //
-// Only where a context is given can a hook have it. All doors and engine.Do do;
-// those who drive an [engine.Call] by themselves must use FailIn, FailWait, Wait and
+// Only where a context is given can a hook have it. engine.Do and the doors give
+// theirs (of fasthttpretry's methods DoContext, the others have none); those who drive an [engine.Call] by themselves must use FailIn, FailWait, Wait and
 // AdmitWait, and not Fail, FailAt or Abandon. Hedges show in the number of attempts
 // alone.
 //

@@ -1,6 +1,9 @@
 package otelretry_test
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -62,6 +65,19 @@ func TestMetrics(t *testing.T) {
 		assert.NotContains(t, got, "reprise.limiter.enabled reprise.engine=orders")
 		assert.NotContains(t, got, "reprise.quota.tokens reprise.engine=old", "R1.4")
 		assert.NotContains(t, got, "reprise.calls reprise.engine=old", "without a recorder")
+
+		named := make(map[string]bool)
+		for name := range got {
+			name, _, _ = strings.Cut(name, " ")
+			named[name] = true
+		}
+		page, err := os.ReadFile("doc.go")
+		require.NoError(t, err)
+		listed := make(map[string]bool)
+		for _, line := range regexp.MustCompile(`(?m)^//\t(reprise[\w.]+) +(gauge|counter|histogram)`).FindAllStringSubmatch(string(page), -1) {
+			listed[line[1]] = true
+		}
+		assert.Equal(t, named, listed, "the list of the package's page")
 
 		require.NoError(t, unregister())
 		require.NoError(t, unregister(), "once more does nothing")

@@ -125,6 +125,10 @@ func TestNamesAreGivenOn(t *testing.T) {
 		call(g.For("first"), final)
 		assert.Equal(t, 5.0, others())
 		assert.Equal(t, []string{"other", "second", "third"}, names())
+
+		pass(6 * time.Minute)
+		call(g.For("first"), final)
+		assert.Equal(t, []string{"first", "other", "third"}, names(), "a name of its own once more, the quietest one's")
 	})
 }
 
