@@ -60,7 +60,7 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 	@go build -C proof/upstreams -o $(CURDIR)/bin/doorcost ./doorcost
 	bin/doorcost $(ARGS)
 
-servers: ## the servers and wrk that tests put the doors before: installed by apt-get where they are missing
+servers: ## the servers and wrk that tests put the doors before, and Prometheus: installed by apt-get where they are missing
 	@.ci/servers
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")

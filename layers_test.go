@@ -34,6 +34,7 @@ var levels = map[string]int{
 	"settings": 3,
 
 	"internal/answer":    leaf, // what the doors share above the engine
+	"internal/tally":     leaf, // what those who show an engine share
 	"adapters/httpretry": leaf,
 	".":                  leaf, // the module's own page of documentation
 }

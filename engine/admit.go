@@ -88,7 +88,7 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 	turn := place.Turn()
 	for {
 		if ctx.Err() != nil {
-			return c.unsent(class, endOf(ctx))
+			return c.told(ctx, class, c.unsent(class, endOf(ctx)))
 		}
 		select {
 		case <-turn:
@@ -98,7 +98,7 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 		left := forever
 		if !deadline.IsZero() {
 			if left = deadline.Sub(clock.Now()); left <= 0 {
-				return c.unsent(class, ReasonDeadline)
+				return c.told(ctx, class, c.unsent(class, ReasonDeadline))
 			}
 			if turn != nil {
 				left /= 2
@@ -111,7 +111,7 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 			return Decision{Reason: ReasonRetry}
 		}
 		if wait >= left {
-			return Decision{Delay: wait, Reason: c.unsent(class, ReasonDeadline).Reason}
+			return c.told(ctx, class, Decision{Delay: wait, Reason: c.unsent(class, ReasonDeadline).Reason})
 		}
 		clock.Sleep(ctx, wait, turn)
 	}
@@ -147,10 +147,10 @@ func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 		if c.flags&limited != 0 && o.Class == classify.Throttling && !o.Local {
 			c.engine.heardNow(true, c.admittedNanos) // a throttle is the server's, whoever listens
 		}
-		return c.abandon(o.Class, endOf(ctx))
+		return c.told(ctx, o.Class, c.abandon(o.Class, endOf(ctx)))
 	}
 	o.Deadline = sooner(ctx, o.Deadline)
-	return c.Fail(o)
+	return c.told(ctx, o.Class, c.Fail(o))
 }
 
 // Wait waits for the delay of d, which FailIn or Fail has just decided about o,
@@ -207,7 +207,7 @@ func (c *Call) pause(ctx context.Context, o Outcome, d Decision) Decision {
 		return Decision{}
 	}
 	if ctx.Err() != nil {
-		return c.abandon(o.Class, endOf(ctx))
+		return c.told(ctx, o.Class, c.abandon(o.Class, endOf(ctx)))
 	}
 	return d
 }

@@ -24,7 +24,10 @@ func TestAllocations(t *testing.T) {
 	empty := mustNew(t, engine.WithClock(noSleep{}), engine.WithTokens(0))
 	observed := mustNew(t, engine.WithObserver(engine.Observer{
 		Retry: func(engine.RetryEvent) {}, Stop: func(engine.StopEvent) {}, Success: func(engine.SuccessEvent) {},
+		Decided: func(context.Context, engine.DecisionEvent) {},
 	}))
+	twice := engine.Observer{Success: func(engine.SuccessEvent) {}, Decided: func(context.Context, engine.DecisionEvent) {}}
+	joined := mustNew(t, engine.WithObserver(twice.Then(twice)))
 	endless := mustNew(t, engine.WithMode(engine.Legacy), engine.WithMaxAttempts(1_000_000))
 	failing := error(slowDown)
 	fails := 0
@@ -52,6 +55,8 @@ func TestAllocations(t *testing.T) {
 			c.Succeed()
 		}},
 		{"Call: observed", 0, func() { c := observed.Begin(); c.Fail(throttling); c.Admit(); c.Succeed() }},
+		{"Call: observed, under a context", 0, func() { c := observed.Begin(); c.FailIn(ctx, throttling); c.Admit(); c.Succeed() }},
+		{"Call: observed twice", 0, func() { c := joined.Begin(); c.FailIn(ctx, throttling); c.Admit(); c.Succeed() }},
 		{"Do: success", 0, func() { _, _ = engine.Do(ctx, full, bareOp) }},
 		{"Run: success", 0, func() { _ = engine.Run(ctx, full, func(context.Context) error { return nil }) }},
 		{"Do: two retries, then success", 0, func() { _, _ = engine.Do(ctx, full, flaky) }},

@@ -13,7 +13,8 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3
-	github.com/reprise-go/reprise v0.0.0-00010101000000-000000000000
+	github.com/reprise-go/reprise v0.0.0
+	github.com/reprise-go/reprise/adapters/promretry v0.0.0
 	github.com/stretchr/testify v1.12.1
 	github.com/vbauerster/mpb/v8 v8.16.2
 	golang.org/x/net v0.62.0
@@ -49,3 +50,5 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/ini.v1 v1.68.0 // indirect
 )
+
+replace github.com/reprise-go/reprise/adapters/promretry => ../../adapters/promretry

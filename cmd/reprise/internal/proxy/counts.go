@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/reprise-go/reprise/adapters/promretry"
 )
 
 // counts are what an upstream has been through since the proxy began to serve it.
@@ -18,13 +20,14 @@ type counts struct {
 	unsaid     atomic.Uint64 // failures since then
 
 	latency prometheus.Histogram // until the headers of the answer
+	calls   *promretry.Recorder  // an observer of the engine
 }
 
 // ourStatuses are those of answers that the proxy makes itself; 0 is any other.
 var ourStatuses = [...]int{0, 400, 408, 429, statusClientLeft, 502, 503, 504}
 
 func newCounts() *counts {
-	return &counts{latency: prometheus.NewHistogram(prometheus.HistogramOpts{
+	return &counts{calls: promretry.NewRecorder(), latency: prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "reprise_proxy_response_seconds",
 		Help:    "Time from a request to the headers of the upstream's answer, retries and waits included.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},

@@ -417,7 +417,7 @@ func TestHedge(t *testing.T) {
 	assert.Equal(t, 1, s.Retries.Hedges)
 	assert.Equal(t, 500, s.Quota.Level, "it won, so it gave back what it took")
 	_, text = do(t, "GET", p.admin+"/-/metrics", "")
-	assert.Contains(t, text, `reprise_hedges_total{upstream="default"} 1`)
+	assert.Contains(t, text, `reprise_hedges_total{engine="default",key=""} 1`)
 }
 
 // What a layer above retries is sent once; what is retried here is marked.

@@ -140,6 +140,10 @@ func TestReload(t *testing.T) {
 	s = p.state(t)
 	assert.Equal(t, level, s.Quota.Level, "another mode is another engine, at the level of the old")
 	assert.Zero(t, s.Retries.Transient)
+	_, text := do(t, "GET", p.admin+"/-/metrics", "")
+	assert.Contains(t, text, `reprise_calls_total{engine="default",key=""} 2`, "the counts of calls go on")
+	assert.Contains(t, text, `reprise_attempts_total{engine="default",key=""} 7`)
+	assert.Contains(t, text, `reprise_limiter_enabled{engine="default",key=""} 0`)
 
 	loop := one(t, p.url)
 	assert.ErrorContains(t, p.Reload(loop), "which is where the proxy itself listens")
@@ -150,10 +154,11 @@ func TestReload(t *testing.T) {
 	renamed.Upstreams[0].Name = "other"
 	require.NoError(t, p.Reload(renamed))
 	assert.Equal(t, 500, p.state(t).Quota.Level, "another name is another upstream")
-	_, text := do(t, "GET", p.admin+"/-/metrics", "")
+	_, text = do(t, "GET", p.admin+"/-/metrics", "")
 	assert.Contains(t, text, `reprise_proxy_reloads_total{result="ok"} 3`)
 	assert.Contains(t, text, `reprise_proxy_reloads_total{result="failed"} 1`)
 	assert.NotContains(t, text, `upstream="default"`)
+	assert.NotContains(t, text, `engine="default"`)
 }
 
 func TestStartErrors(t *testing.T) {
@@ -300,13 +305,14 @@ func TestAdmin(t *testing.T) {
 	assert.Equal(t, 200, resp.StatusCode)
 	assert.Contains(t, resp.Header.Get("Content-Type"), "text/plain")
 	for _, want := range []string{
-		`reprise_quota_tokens{upstream="plain"} 500`, `reprise_quota_capacity_tokens{upstream="old"} 0`,
-		`reprise_stops_total{reason="max_attempts",upstream="limited"} 1`, `reprise_limiter_enabled{upstream="limited"} 1`,
+		`reprise_quota_tokens{engine="plain",key=""} 500`, `reprise_calls_total{engine="plain",key=""} 1`, `reprise_attempts_total{engine="limited",key=""} 1`,
+		`reprise_stops_total{engine="limited",key="",reason="max_attempts"} 1`, `reprise_limiter_enabled{engine="limited",key=""} 1`,
 		`reprise_proxy_responses_total{code="2xx",upstream="plain"} 1`, `reprise_proxy_responses_total{code="4xx",upstream="limited"} 1`,
 		`reprise_proxy_response_seconds_count{upstream="old"} 1`, "reprise_proxy_refused_requests_total 1", `version="test"`, "go_goroutines",
 	} {
 		assert.Contains(t, text, want)
 	}
+	assert.NotContains(t, text, `reprise_quota_tokens{engine="old"`, "R1.4: there is none")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
 	require.NoError(t, err)
 	for _, problem := range problems {

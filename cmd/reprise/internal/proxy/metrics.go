@@ -7,16 +7,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/adapters/promretry"
 )
 
-// metrics reads, when it is asked, what engines and upstreams have counted.
-// Labels have no value that a request chooses, so their number is that of the
-// configuration.
+// metrics reads, when it is asked, what upstreams have counted beside their
+// engines, which promretry shows. Labels have no value that a request chooses, so
+// their number is that of the configuration.
 type metrics struct {
 	server                                                       *Server
-	tokens, capacity, retries, unsent, hedges, recoveries, stops *prometheus.Desc
-	limiterOn, limiterFill, limiterMeasured, limiterWaiting      *prometheus.Desc
 	responses, own, inFlight, latency, attempts, failed, passed  *prometheus.Desc
 	connections, refused, unrouted, reloads, upstreams, shutting *prometheus.Desc
 	build                                                        *prometheus.Desc
@@ -27,43 +25,44 @@ func newMetrics(s *Server) *prometheus.Registry {
 		return prometheus.NewDesc("reprise_"+name, help, labels, nil)
 	}
 	m := &metrics{
-		server:          s,
-		tokens:          desc("quota_tokens", "Tokens in the retry quota.", "upstream"),
-		capacity:        desc("quota_capacity_tokens", "Tokens that the retry quota holds at the most; 0 in legacy mode, which has none.", "upstream"),
-		retries:         desc("retries_total", "Retries granted, by the class of the failure.", "upstream", "class"),
-		unsent:          desc("unsent_retries_total", "Retries granted and never sent; their tokens were given back.", "upstream"),
-		hedges:          desc("hedges_total", "Attempts sent beside another, paid for like retries and not counted among them.", "upstream"),
-		recoveries:      desc("recoveries_total", "Calls that succeeded on a retry.", "upstream"),
-		stops:           desc("stops_total", "Calls that ended without success, by the reason for which there was no further attempt.", "upstream", "reason"),
-		limiterOn:       desc("limiter_enabled", "1 once something was throttled in adaptive mode.", "upstream"),
-		limiterFill:     desc("limiter_fill_attempts_per_second", "Attempts per second that the send limiter lets through.", "upstream"),
-		limiterMeasured: desc("limiter_measured_attempts_per_second", "Attempts per second that the send limiter has measured.", "upstream"),
-		limiterWaiting:  desc("limiter_waiting", "Calls that wait for the send limiter.", "upstream"),
-		responses:       desc("proxy_responses_total", "Answers of the upstream passed on, by class of status.", "upstream", "code"),
-		own:             desc("proxy_own_responses_total", "Answers made by the proxy because there was none to pass on; 499 stands for a client that left.", "upstream", "code"),
-		inFlight:        desc("proxy_requests_in_flight", "Requests being served, upgraded connections included.", "upstream"),
-		latency:         desc("proxy_response_seconds", "Time from a request to the headers of the upstream's answer, retries and waits included.", "upstream"),
-		attempts:        desc("proxy_attempts_total", "Attempts sent to a URL.", "upstream", "url"),
-		failed:          desc("proxy_failed_attempts_total", "Attempts that got no answer from a URL.", "upstream", "url"),
-		passed:          desc("proxy_url_passed_over", "1 while a URL is left alone because no connection to it could be made.", "upstream", "url"),
-		connections:     desc("proxy_connections", "Connections of clients."),
-		refused:         desc("proxy_refused_requests_total", "Requests that took the proxy for a forward proxy."),
-		unrouted:        desc("proxy_unrouted_requests_total", "Requests that no upstream is for."),
-		reloads:         desc("proxy_reloads_total", "Reloads of the configuration.", "result"),
-		upstreams:       desc("proxy_upstreams", "Upstreams in the configuration."),
-		shutting:        desc("proxy_ending", "1 once the proxy takes no new connections."),
-		build:           desc("build_info", "1; what runs is in the labels.", "version", "goversion"),
+		server:      s,
+		responses:   desc("proxy_responses_total", "Answers of the upstream passed on, by class of status.", "upstream", "code"),
+		own:         desc("proxy_own_responses_total", "Answers made by the proxy because there was none to pass on; 499 stands for a client that left.", "upstream", "code"),
+		inFlight:    desc("proxy_requests_in_flight", "Requests being served, upgraded connections included.", "upstream"),
+		latency:     desc("proxy_response_seconds", "Time from a request to the headers of the upstream's answer, retries and waits included.", "upstream"),
+		attempts:    desc("proxy_attempts_total", "Attempts sent to a URL.", "upstream", "url"),
+		failed:      desc("proxy_failed_attempts_total", "Attempts that got no answer from a URL.", "upstream", "url"),
+		passed:      desc("proxy_url_passed_over", "1 while a URL is left alone because no connection to it could be made.", "upstream", "url"),
+		connections: desc("proxy_connections", "Connections of clients."),
+		refused:     desc("proxy_refused_requests_total", "Requests that took the proxy for a forward proxy."),
+		unrouted:    desc("proxy_unrouted_requests_total", "Requests that no upstream is for."),
+		reloads:     desc("proxy_reloads_total", "Reloads of the configuration.", "result"),
+		upstreams:   desc("proxy_upstreams", "Upstreams in the configuration."),
+		shutting:    desc("proxy_ending", "1 once the proxy takes no new connections."),
+		build:       desc("build_info", "1; what runs is in the labels.", "version", "goversion"),
+	}
+	engines, err := promretry.NewSet(s.sources)
+	if err != nil {
+		panic(err) // there are sources
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(m, engines, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
+}
+
+// sources are the upstreams' engines.
+func (s *Server) sources(yield func(promretry.Source) bool) {
+	for _, u := range s.table.Load().upstreams {
+		if !yield(promretry.Source{Name: u.Name, Engine: u.engine, Recorder: u.counts.calls}) {
+			return
+		}
+	}
 }
 
 // Describe names all that Collect sends.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		m.tokens, m.capacity, m.retries, m.unsent, m.hedges, m.recoveries, m.stops, m.limiterOn, m.limiterFill, m.limiterMeasured,
-		m.limiterWaiting, m.responses, m.own, m.inFlight, m.latency, m.attempts, m.failed, m.passed, m.connections, m.refused,
+		m.responses, m.own, m.inFlight, m.latency, m.attempts, m.failed, m.passed, m.connections, m.refused,
 		m.unrouted, m.reloads, m.upstreams, m.shutting, m.build,
 	} {
 		to <- d
@@ -81,29 +80,6 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	s := m.server
 	table := s.table.Load()
 	for _, u := range table.upstreams {
-		stats := u.engine.Stats()
-		gauge(m.tokens, float64(stats.QuotaLevel), u.Name)
-		capacity := stats.QuotaCapacity
-		if stats.Mode == engine.Legacy {
-			capacity = 0
-		}
-		gauge(m.capacity, float64(capacity), u.Name)
-		counter(m.retries, stats.TransientRetries, u.Name, "transient")
-		counter(m.retries, stats.ThrottlingRetries, u.Name, "throttling")
-		counter(m.unsent, stats.UnsentRetries, u.Name)
-		counter(m.hedges, stats.Hedges, u.Name)
-		counter(m.recoveries, stats.Recoveries, u.Name)
-		for reason, n := range stats.Stops {
-			if reason := engine.Reason(reason); reason != engine.ReasonRetry {
-				counter(m.stops, n, u.Name, reason.String())
-			}
-		}
-		if stats.Mode == engine.Adaptive {
-			gauge(m.limiterOn, oneIf(stats.Limiter.Enabled), u.Name)
-			gauge(m.limiterFill, stats.Limiter.FillRate, u.Name)
-			gauge(m.limiterMeasured, stats.Limiter.MeasuredRate, u.Name)
-			gauge(m.limiterWaiting, float64(stats.Limiter.Waiting), u.Name)
-		}
 		for digit := range u.counts.answers {
 			code := "other"
 			if digit > 0 {

@@ -6,6 +6,7 @@ import (
 	"net/http/httputil"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
+	"github.com/reprise-go/reprise/adapters/promretry"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/proxyconf"
 	"github.com/reprise-go/reprise/engine"
 )
@@ -39,7 +40,7 @@ func (s *Server) newUpstream(c proxyconf.Upstream, old *upstream) (u *upstream, 
 		}
 		u.replicas.all = append(u.replicas.all, r)
 	}
-	if u.engine, adopt, err = s.engineOf(c, old); err != nil {
+	if u.engine, adopt, err = s.engineOf(c, u.counts.calls, old); err != nil {
 		return nil, nil, err
 	}
 	door := []httpretry.Option{httpretry.WithBase(u.replicas), httpretry.WithBodyLimit(c.BodyLimit)}
@@ -68,8 +69,8 @@ func (s *Server) newUpstream(c proxyconf.Upstream, old *upstream) (u *upstream, 
 
 // engineOf returns the engine for an upstream's settings: that of the upstream
 // before it, unless the mode or the window of coalescing is another.
-func (s *Server) engineOf(c proxyconf.Upstream, old *upstream) (e *engine.Engine, adopt func() error, err error) {
-	opts := append(c.Options(), engine.WithObserver(s.observer(c.Name)))
+func (s *Server) engineOf(c proxyconf.Upstream, calls *promretry.Recorder, old *upstream) (e *engine.Engine, adopt func() error, err error) {
+	opts := append(c.Options(), engine.WithObserver(calls.Observer().Then(s.observer(c.Name))))
 	nothing := func() error { return nil }
 	fresh, err := engine.New(opts...)
 	if err != nil || old == nil {
