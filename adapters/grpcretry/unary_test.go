@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -39,5 +38,4 @@ func TestUnary(t *testing.T) {
 		assert.Equal(t, []string{"2"}, came[2].previous)
 		assert.Equal(t, 500-14, level(e))
 	})
-	_ = time.Now
 }
