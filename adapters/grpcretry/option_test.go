@@ -173,7 +173,6 @@ func TestCallOptions(t *testing.T) {
 		var ends []error
 		_, err := client.UnaryCall(t.Context(), &testpb.SimpleRequest{}, grpc.OnFinish(func(err error) { ends = append(ends, err) }))
 		assert.Equal(t, []error{err}, ends)
-		// R7: a long poll waits its backoff when the quota refuses.
 	})
 }
 
