@@ -205,13 +205,20 @@ func all(receive func() (*testpb.StreamingOutputCallResponse, error)) (text stri
 func (f *fault) serve(t *testing.T) (*service, string) {
 	ln, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := &service{}
 	target := "passthrough:///" + ln.Addr().String()
 	if f.script == nil {
 		require.NoError(t, ln.Close())
-		return s, target
+		return &service{}, target
 	}
 	kept := &keptConns{Listener: ln}
+	s := f.service(kept)
+	serveOn(t, kept, s)
+	return s, target
+}
+
+// service has the fault; it needs kept for those of connections alone.
+func (f *fault) service(kept *keptConns) *service {
+	s := &service{}
 	answer := func(n int, stream grpc.ServerStream, ctx context.Context) error {
 		return f.script[min(n, len(f.script))-1].give(ctx, kept, stream)
 	}
@@ -239,8 +246,7 @@ func (f *fault) serve(t *testing.T) (*service, string) {
 		}
 		return echo(stream)
 	}
-	serveOn(t, kept, s)
-	return s, target
+	return s
 }
 
 // keptConns is a listener that can end its connections.

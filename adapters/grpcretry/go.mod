@@ -6,6 +6,7 @@ require (
 	github.com/reprise-go/reprise v0.0.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/atomic v1.12.0
+	go.uber.org/goleak v1.3.0
 	golang.org/x/net v0.60.0
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1
 	google.golang.org/grpc v1.85.0
