@@ -16,7 +16,8 @@ type chooser func(ctx context.Context, cc *grpc.ClientConn, method string) *engi
 // connection in canonical form ("dns:///service:443") and its full method name.
 // That engine's quota pays, its attempts and schedule hold. Where choose returns
 // nil it is the one that [New] was given. choose is called once for each call, by
-// many goroutines. A nil choose is an error. Default: every call has New's engine.
+// many goroutines; an engine that [engine.New] or a group did not make panics there.
+// A nil choose is an error. Default: every call has New's engine.
 func WithEngineFor(choose func(ctx context.Context, target, method string) *engine.Engine) Option {
 	return func(c *config) error {
 		if choose == nil {

@@ -128,6 +128,7 @@ func (i *Interceptor) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grp
 		s.end(err)
 		return nil, err
 	}
+	s.watch()
 	return s, nil
 }
 

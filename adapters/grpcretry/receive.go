@@ -48,7 +48,7 @@ func (s *stream) receive(m any, h *held) (again bool, _ error) {
 		s.receiving = false
 		s.moved.Broadcast()
 	}()
-	a := s.cur
+	a := s.cur.Load()
 	err := s.receiveFrom(a, m)
 	if s.settled.Load() { // a SendMsg has failed meanwhile
 		return false, err
@@ -93,7 +93,7 @@ func (s *stream) receiveSettled(m any) error {
 	if s.final != nil {
 		return s.final
 	}
-	err := s.cur.RecvMsg(m)
+	err := s.cur.Load().RecvMsg(m)
 	if err != nil || !s.desc.ServerStreams {
 		s.end(err)
 	}
@@ -131,11 +131,11 @@ var errNotProto = errors.New("reprise/grpcretry: what is received into is no pro
 // place. If the caller is receiving, that tells; else it is received here, into a
 // message that takes anything. The caller holds mu.
 func (s *stream) settleEnded(a *streamAttempt) bool {
-	for s.receiving && s.cur == a && !s.settled.Load() {
+	for s.receiving && s.cur.Load() == a && !s.settled.Load() {
 		s.moved.Wait()
 	}
-	if s.cur != a || s.settled.Load() {
-		return s.cur != a
+	if s.cur.Load() != a || s.settled.Load() {
+		return s.cur.Load() != a
 	}
 	if s.marks&hasCodec != 0 {
 		s.pin(errOtherCodec)
@@ -143,7 +143,7 @@ func (s *stream) settleEnded(a *streamAttempt) bool {
 	}
 	h := new(held)
 	_, _ = s.receive(&h.message, h)
-	return s.cur != a
+	return s.cur.Load() != a
 }
 
 var errOtherCodec = errors.New("reprise/grpcretry: the call has a codec of its own, so nothing can be received before the caller does")

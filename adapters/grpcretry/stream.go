@@ -9,6 +9,7 @@ import (
 	"go.uber.org/atomic"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/reprise-go/reprise/engine"
 )
@@ -28,8 +29,15 @@ type stream struct {
 	marks      marks
 	idempotent bool
 
+	// cur is the attempt under way, or the last.
+	//   never nil once the caller has the stream
+	// Invariant: stays as it is once settled is 1.
+	// Writers:   whoever holds mu.
+	// Ordering:  publishes the attempt.
+	// Overflow:  nothing is added.
+	cur atomic.Pointer[streamAttempt]
 	// settled says that there will be no further attempt: from then on cur and
-	// final stay as they are.
+	// final stay as they are, and no method needs mu.
 	//   0 or 1
 	// Invariant: once 1, always 1.
 	// Writers:   whoever holds mu.
@@ -43,11 +51,16 @@ type stream struct {
 	// Ordering:  publishes that the trailer is there.
 	// Overflow:  nothing is added.
 	ended atomic.Bool
+	// unwatch ends what watch has begun; nil if it has begun nothing.
+	// Invariant: set once.
+	// Writers:   watch, which calls it itself where end came first.
+	// Ordering:  publishes the func.
+	// Overflow:  nothing is added.
+	unwatch atomic.Pointer[func() bool]
 
 	mu        sync.Mutex
-	moved     sync.Cond      // receiving is over
-	call      engine.Call    // of the engine
-	cur       *streamAttempt // never nil once the caller has the stream
+	moved     sync.Cond   // receiving is over
+	call      engine.Call // of the engine
 	kept      kept
 	why       error // why there can be no further attempt; nil: there can
 	receiving bool  // a RecvMsg of cur is under way, the caller's or a probe
@@ -62,7 +75,7 @@ func (s *stream) open() error {
 	for {
 		a, err := s.dial()
 		if err == nil {
-			s.cur = a
+			s.cur.Store(a)
 			if !s.idempotent {
 				s.why = &methodError{s.method}
 			}
@@ -92,7 +105,7 @@ func (s *stream) failed(err error, a *streamAttempt) error {
 // again replaces a failed attempt by another that has got what was sent, for as
 // long as the engine says so. Its error is the call's. The caller holds mu.
 func (s *stream) again(err error) error {
-	a := s.cur
+	a := s.cur.Load()
 	for {
 		a.end()
 		if err = s.failed(err, a); err != nil {
@@ -101,7 +114,7 @@ func (s *stream) again(err error) error {
 		if a, err = s.dial(); err != nil {
 			continue
 		}
-		s.cur = a
+		s.cur.Store(a)
 		if err = s.replay(a); err == nil || err == io.EOF {
 			return nil // if it has failed already, the next RecvMsg tells
 		}
@@ -119,6 +132,18 @@ func (s *stream) replay(a *streamAttempt) error {
 		return a.CloseSend()
 	}
 	return nil
+}
+
+// watch calls what grpc.OnFinish holds, as grpc does, if the caller's context ends
+// and nobody asks what became of the stream.
+func (s *stream) watch() {
+	if s.marks&hasOnFinish == 0 {
+		return
+	}
+	unwatch := context.AfterFunc(s.ctx, func() { s.end(status.FromContextError(s.ctx.Err()).Err()) })
+	if s.unwatch.Store(&unwatch); s.ended.Load() {
+		unwatch()
+	}
 }
 
 // settle makes cur the last attempt.
@@ -141,8 +166,11 @@ func (s *stream) end(err error) {
 	if !s.ended.CompareAndSwap(false, true) {
 		return
 	}
-	if s.cur != nil {
-		s.cur.end()
+	if unwatch := s.unwatch.Load(); unwatch != nil {
+		(*unwatch)()
+	}
+	if a := s.cur.Load(); a != nil {
+		a.end()
 	}
 	if err == io.EOF {
 		err = nil
@@ -155,7 +183,7 @@ func (s *stream) end(err error) {
 // has got the message.
 func (s *stream) SendMsg(m any) error {
 	if s.settled.Load() {
-		return s.sent(s.cur.SendMsg(m))
+		return s.sent(s.cur.Load().SendMsg(m))
 	}
 	a := s.sending(m)
 	err := a.SendMsg(m)
@@ -165,7 +193,7 @@ func (s *stream) SendMsg(m any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.cur != a:
+	case s.cur.Load() != a:
 		return nil // the attempt after it has got the message
 	case err != io.EOF: // this client's own failure
 		s.fail(err)
@@ -185,7 +213,7 @@ func (s *stream) sending(m any) *streamAttempt {
 			s.pin(why)
 		}
 	}
-	return s.cur
+	return s.cur.Load()
 }
 
 // sent is what becomes of a message that could not be sent.
@@ -209,12 +237,12 @@ func (s *stream) fail(err error) {
 // it.
 func (s *stream) CloseSend() error {
 	if s.settled.Load() {
-		return s.cur.CloseSend()
+		return s.cur.Load().CloseSend()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.half = true
-	return s.cur.CloseSend()
+	return s.cur.Load().CloseSend()
 }
 
 // Header returns the headers of the answer. Once the caller has them there is no
@@ -222,9 +250,7 @@ func (s *stream) CloseSend() error {
 func (s *stream) Header() (metadata.MD, error) {
 	for {
 		settled := s.settled.Load()
-		s.mu.Lock()
-		a := s.cur
-		s.mu.Unlock()
+		a := s.cur.Load()
 		md, err := a.Header()
 		if settled || !s.replaced(a, md != nil || err != nil) {
 			return md, err
@@ -237,7 +263,7 @@ func (s *stream) Header() (metadata.MD, error) {
 func (s *stream) replaced(a *streamAttempt, seen bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cur != a {
+	if s.cur.Load() != a {
 		return true
 	}
 	if seen {
@@ -255,18 +281,18 @@ func (s *stream) Trailer() metadata.MD {
 	if !s.ended.Load() {
 		return nil
 	}
-	s.mu.Lock()
-	a := s.cur
-	s.mu.Unlock()
-	return a.Trailer()
+	return s.cur.Load().Trailer()
 }
 
 // Context returns the context of the attempt under way, which is then the last.
 func (s *stream) Context() context.Context {
+	if s.settled.Load() {
+		return s.cur.Load().Context()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.pin(errContextSeen)
-	return s.cur.Context()
+	return s.cur.Load().Context()
 }
 
 var errContextSeen = errors.New("reprise/grpcretry: the caller has got the context of this attempt")

@@ -19,7 +19,7 @@ type streamAttempt struct {
 	options           *attempt
 	timer             *time.Timer // nil: no time-out
 	limit             time.Duration
-	late              bool // the time-out has passed
+	stopped, late     bool // the time-out is over; it has passed
 }
 
 // dial opens the attempt that is due. The attempt is there even with an error.
@@ -47,12 +47,12 @@ func (s *stream) dial() (*streamAttempt, error) {
 	return a, nil
 }
 
-// stop ends the time-out and reports whether it had not passed.
+// stop ends the time-out and reports whether it had not passed. It is called by
+// one at a time.
 func (a *streamAttempt) stop() bool {
-	if a.timer != nil && !a.timer.Stop() {
-		a.late = true
+	if a.timer != nil && !a.stopped {
+		a.stopped, a.late = true, !a.timer.Stop()
 	}
-	a.timer = nil
 	return !a.late
 }
 
@@ -69,11 +69,8 @@ func (a *streamAttempt) timeout() error {
 	return status.Error(codes.DeadlineExceeded, fmt.Sprintf("reprise/grpcretry: no message within %v (WithAttemptTimeout)", a.limit))
 }
 
-// end ends the attempt's context.
-func (a *streamAttempt) end() {
-	a.stop()
-	a.cancel()
-}
+// end ends the attempt's context. It may be called at any time.
+func (a *streamAttempt) end() { a.cancel() }
 
 // trailers are those of an attempt that has failed.
 func (a *streamAttempt) trailers() metadata.MD {

@@ -27,7 +27,7 @@ type unary struct {
 func (u *unary) retry(c *engine.Call, a *attempt, err error) error {
 	for {
 		f := u.i.examine(u.engine, err, a.trailer)
-		if why := f.refused; why == nil && !u.idempotent && !a.neverSent() {
+		if f.refused == nil && !u.idempotent && !a.neverSent() {
 			f.refused = &methodError{u.method}
 		}
 		if err = decide(u.ctx, c, &f); err != nil {
