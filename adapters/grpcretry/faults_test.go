@@ -331,7 +331,11 @@ func TestHammer(t *testing.T) {
 func hammer(t *testing.T, client testpb.TestServiceClient, n int) int {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream, err := client.FullDuplexCall(ctx)
+	var opts []grpc.CallOption
+	if n%3 == 0 {
+		opts = append(opts, grpc.OnFinish(func(error) {}))
+	}
+	stream, err := client.FullDuplexCall(ctx, opts...)
 	if err != nil {
 		return 0
 	}

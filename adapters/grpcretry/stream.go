@@ -46,14 +46,21 @@ type stream struct {
 	settled atomic.Bool
 	// ended says that the stream is over for the caller too.
 	//   0 or 1
-	// Invariant: once 1, always 1; its writer ends the attempt's context.
-	// Writers:   whoever sees the end first, by CAS; who loses it has nothing to do.
+	// Invariant: once 1, always 1.
+	// Writers:   end.
 	// Ordering:  publishes that the trailer is there.
 	// Overflow:  nothing is added.
 	ended atomic.Bool
+	// told says that OnFinish has been told of the end.
+	//   0 or 1
+	// Invariant: once 1, always 1; who makes it so tells.
+	// Writers:   tell, by CAS; who loses it has nothing to do.
+	// Ordering:  publishes nothing.
+	// Overflow:  nothing is added.
+	told atomic.Bool
 	// unwatch ends what watch has begun; nil if it has begun nothing.
 	// Invariant: set once.
-	// Writers:   watch, which calls it itself where end came first.
+	// Writers:   watch, which calls it itself where the end came first.
 	// Ordering:  publishes the func.
 	// Overflow:  nothing is added.
 	unwatch atomic.Pointer[func() bool]
@@ -140,8 +147,8 @@ func (s *stream) watch() {
 	if s.marks&hasOnFinish == 0 {
 		return
 	}
-	unwatch := context.AfterFunc(s.ctx, func() { s.end(status.FromContextError(s.ctx.Err()).Err()) })
-	if s.unwatch.Store(&unwatch); s.ended.Load() {
+	unwatch := context.AfterFunc(s.ctx, func() { s.tell(status.FromContextError(s.ctx.Err()).Err()) })
+	if s.unwatch.Store(&unwatch); s.told.Load() {
 		unwatch()
 	}
 }
@@ -163,17 +170,23 @@ func (s *stream) pin(why error) {
 
 // end ends the stream for the caller, who has got err, or is about to.
 func (s *stream) end(err error) {
-	if !s.ended.CompareAndSwap(false, true) {
-		return
-	}
-	if unwatch := s.unwatch.Load(); unwatch != nil {
-		(*unwatch)()
-	}
+	s.ended.Store(true)
 	if a := s.cur.Load(); a != nil {
 		a.end()
 	}
 	if err == io.EOF {
 		err = nil
+	}
+	s.tell(err)
+}
+
+// tell calls what grpc.OnFinish holds, once.
+func (s *stream) tell(err error) {
+	if s.marks&hasOnFinish == 0 || !s.told.CompareAndSwap(false, true) {
+		return
+	}
+	if unwatch := s.unwatch.Load(); unwatch != nil {
+		(*unwatch)()
 	}
 	finished(s.opts, s.marks, err)
 }
