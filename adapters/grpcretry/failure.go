@@ -46,7 +46,7 @@ func (i *Interceptor) examine(e *engine.Engine, err error, trailer metadata.MD) 
 	pushback, f.refused = pushbackOf(trailer)
 	f.retryAfter = max(f.retryAfter, d.retryDelay, pushback)
 
-	class := i.classOf(f.code, d.any || len(trailer) > 0)
+	class := i.classOf(f.code, len(trailer) > 0)
 	switch f.verdict.Rule {
 	case classify.RuleMarkedRetryable:
 		if class == classify.Throttling { // a marker says whether, not how slowly
@@ -68,8 +68,9 @@ func recognized(r classify.Rule) bool {
 	return r == classify.RuleThrottlingCode || r == classify.RuleTransientCode || r == classify.RuleCodeOverride
 }
 
-// classOf returns the class of a code. signed says that the status bears a sign
-// of the server: grpc itself says RESOURCE_EXHAUSTED of a message that is longer
+// classOf returns the class of a code. signed says that the status came with
+// metadata, which only a server sends, be it for trailers without headers, for
+// details or of the server's own: grpc itself says RESOURCE_EXHAUSTED of a message that is longer
 // than this client sends or receives, and that is no throttling.
 func (i *Interceptor) classOf(code codes.Code, signed bool) classify.Class {
 	if class, ok := i.codes[code]; ok {
@@ -110,20 +111,18 @@ func statusOf(err error) *status.Status {
 
 // details is what the details of a status say.
 type details struct {
-	any        bool          // there are some
 	reason     string        // ErrorInfo's
 	retryDelay time.Duration // RetryInfo's; 0 for none
 }
 
-// detailsOf reads the details of a status; what is broken says nothing (R5.1).
+// detailsOf reads the details of a status; what is broken says nothing (R5.1), and
+// a delay too long for a Duration is the longest there is (R5.2).
 func detailsOf(st *status.Status) (d details) {
-	p := st.Proto()
-	d.any = len(p.GetDetails()) > 0
-	for _, any := range p.GetDetails() {
+	for _, any := range st.Proto().GetDetails() {
 		switch {
 		case any.MessageIs((*errdetails.RetryInfo)(nil)):
 			var info errdetails.RetryInfo
-			if any.UnmarshalTo(&info) == nil && info.GetRetryDelay().IsValid() {
+			if any.UnmarshalTo(&info) == nil {
 				d.retryDelay = max(d.retryDelay, info.GetRetryDelay().AsDuration())
 			}
 		case any.MessageIs((*errdetails.ErrorInfo)(nil)):

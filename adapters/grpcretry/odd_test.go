@@ -156,6 +156,7 @@ func TestLocalFailure(t *testing.T) {
 	assert.Equal(t, unavailable, s.RecvMsg(request("")))
 	assert.Equal(t, metadata.Pairs("key", "value"), s.Trailer())
 	assert.Equal(t, 1, *attempts)
+	assert.Equal(t, []engine.Reason{engine.ReasonNonRetryable}, ownCalls(e))
 
 	second := &fakeStream{send: func(any) error { return odd }}
 	s, attempts = open(t, i, bidi, []*fakeStream{{recv: func(any) error { return unavailable }}, second})
@@ -231,4 +232,98 @@ func TestOnFinishOfStreams(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrMaxAttempts)
 		assert.Equal(t, []codes.Code{codes.Unavailable}, ends)
 	})
+}
+
+// A message that was on its way when its attempt failed goes with the attempt that
+// takes its place, once.
+func TestSendingMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInterceptor(t, newEngine(t), grpcretry.WithAnyMethod())
+		sending := make(chan struct{})
+		first := &fakeStream{recv: func(any) error { <-sending; return unavailable }}
+		first.send = func(any) error {
+			close(sending)
+			<-first.ctx.Done()
+			return io.EOF
+		}
+		second := &fakeStream{}
+		s, attempts := open(t, i, bidi, []*fakeStream{first, second})
+		received := make(chan error)
+		go func() { received <- s.RecvMsg(request("")) }()
+		assert.NoError(t, s.SendMsg(request("a")))
+		assert.Equal(t, io.EOF, <-received)
+		assert.Len(t, second.sent, 1)
+		assert.Equal(t, 2, *attempts)
+	})
+}
+
+// One at a time receives: the caller waits for a probe, and takes what it brings.
+func TestReceivingMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInterceptor(t, newEngine(t), grpcretry.WithAnyMethod())
+		release, under := make(chan struct{}), 0
+		f := &fakeStream{send: func(any) error { return io.EOF }, recv: func(any) error {
+			under++
+			assert.Equal(t, 1, under)
+			<-release
+			under--
+			return nil
+		}}
+		s, _ := open(t, i, bidi, []*fakeStream{f})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			assert.Equal(t, io.EOF, s.SendMsg(request("")))
+		}()
+		synctest.Wait() // the probe has begun
+		received := make(chan error)
+		go func() { received <- s.RecvMsg(request("")) }()
+		synctest.Wait()
+		close(release)
+		<-done
+		require.NoError(t, <-received)
+	})
+}
+
+// What SendMsg has ended, RecvMsg does not begin anew.
+func TestFailureWhileReceiving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInterceptor(t, newEngine(t), grpcretry.WithAnyMethod())
+		odd := status.Error(codes.Internal, "cannot be encoded")
+		f := &fakeStream{send: func(any) error { return odd }}
+		f.recv = func(any) error { <-f.ctx.Done(); return unavailable }
+		s, attempts := open(t, i, bidi, []*fakeStream{f})
+		received := make(chan error)
+		go func() { received <- s.RecvMsg(request("")) }()
+		synctest.Wait()
+		assert.Equal(t, odd, s.SendMsg(request("")))
+		assert.Equal(t, unavailable, <-received)
+		assert.Equal(t, 1, *attempts)
+	})
+}
+
+// Of a method that may not be sent twice nothing is kept and nothing is probed.
+func TestNothingIsKeptOfOnce(t *testing.T) {
+	i := newInterceptor(t, quick(t))
+	probed := 0
+	f := &fakeStream{send: func(any) error { return io.EOF }, recv: func(any) error { probed++; return unavailable }}
+	s, attempts := open(t, i, bidi, []*fakeStream{f})
+	assert.Equal(t, io.EOF, s.SendMsg(request("")))
+	md, err := s.Header()
+	require.NoError(t, err)
+	assert.Nil(t, md)
+	assert.Zero(t, probed)
+	require.ErrorIs(t, s.RecvMsg(nil), engine.ErrNotReplayable)
+	assert.Equal(t, 1, *attempts)
+}
+
+// Whoever is beneath may add to the options, several times over.
+func TestOptionsAreNotShared(t *testing.T) {
+	i := newInterceptor(t, quick(t), grpcretry.WithAnyMethod())
+	require.NoError(t, i.Unary(t.Context(), "/a/b", nil, nil, nil, func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
+		one := append(opts, grpc.WaitForReady(true))
+		two := append(opts, grpc.WaitForReady(false))
+		assert.NotEqual(t, one[len(one)-1], two[len(two)-1])
+		return nil
+	}))
 }

@@ -3,17 +3,23 @@ package grpcretry_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/reprise-go/reprise/adapters/grpcretry"
 	"github.com/reprise-go/reprise/classify"
@@ -96,6 +102,53 @@ func TestOthersErrors(t *testing.T) {
 	invoke(t, i, "/a/b", marked{st, true})
 	assert.Equal(t, classify.Throttling, ev.retries[0].Class)
 }
+
+// R5.1, R5.2: what the details of a status and an error beneath ask for; what is
+// broken asks for nothing, and the first reason counts.
+func TestDetails(t *testing.T) {
+	const first = 50*ms - near
+	any := func(m proto.Message) *anypb.Any {
+		a, err := anypb.New(m)
+		require.NoError(t, err)
+		return a
+	}
+	info := func(d *durationpb.Duration) *anypb.Any { return any(&errdetails.RetryInfo{RetryDelay: d}) }
+	reason := func(text string) *anypb.Any { return any(&errdetails.ErrorInfo{Reason: text}) }
+	for name, row := range map[string]struct {
+		details []*anypb.Any
+		delay   time.Duration
+		class   classify.Class
+	}{
+		"none":                 {nil, first, classify.Transient},
+		"no delay":             {[]*anypb.Any{info(nil)}, first, classify.Transient},
+		"too long":             {[]*anypb.Any{info(&durationpb.Duration{Seconds: math.MaxInt64})}, first + 5*time.Second, classify.Transient},
+		"below zero":           {[]*anypb.Any{info(&durationpb.Duration{Seconds: math.MinInt64, Nanos: -5})}, first, classify.Transient},
+		"two":                  {[]*anypb.Any{info(durationpb.New(2 * time.Second)), info(durationpb.New(time.Second))}, 2 * time.Second, classify.Transient},
+		"broken":               {[]*anypb.Any{{TypeUrl: info(nil).GetTypeUrl(), Value: []byte{255}}, {TypeUrl: reason("").GetTypeUrl(), Value: []byte{255}}, nil}, first, classify.Transient},
+		"another":              {[]*anypb.Any{any(&testpb.Empty{}), info(durationpb.New(time.Second))}, time.Second, classify.Transient},
+		"reasons":              {[]*anypb.Any{reason("SlowDown"), reason("RequestTimeout")}, time.Second - near, classify.Throttling},
+		"an odd reason before": {[]*anypb.Any{reason("Odd"), reason("SlowDown")}, first, classify.Transient},
+		"a decorated one":      {[]*anypb.Any{reason("aws.x#SlowDown")}, time.Second - near, classify.Throttling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ev events
+			i := newInterceptor(t, quick(t, ev.observer(), engine.WithMaxAttempts(2)), grpcretry.WithAnyMethod())
+			invoke(t, i, "/a/b", status.FromProto(&spb.Status{Code: int32(codes.Unavailable), Details: row.details}).Err())
+			require.Len(t, ev.retries, 1)
+			assert.Equal(t, row.delay, ev.retries[0].Delay)
+			assert.Equal(t, row.class, ev.retries[0].Class)
+		})
+	}
+	var ev events
+	i := newInterceptor(t, quick(t, ev.observer()), grpcretry.WithAnyMethod())
+	invoke(t, i, "/a/b", asking{unavailable})
+	assert.Equal(t, time.Second, ev.retries[0].Delay)
+}
+
+type asking struct{ error }
+
+func (asking) RetryAfter() time.Duration { return time.Second }
+func (a asking) Unwrap() error           { return a.error }
 
 type marked struct {
 	error

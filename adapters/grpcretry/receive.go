@@ -41,7 +41,7 @@ func (s *stream) receiveFirst(m any) (done bool, err error) {
 // receive receives the first message or the end of the answer from the attempt
 // under way. again says that it has failed and that another has taken its place;
 // else the stream is settled. A probe keeps in h what it receives. The caller holds
-// mu, which is not held while the attempt receives.
+// mu, which is not held while the attempt receives or is replaced.
 func (s *stream) receive(m any, h *held) (again bool, _ error) {
 	s.receiving = true
 	defer func() {
@@ -131,7 +131,7 @@ var errNotProto = errors.New("reprise/grpcretry: what is received into is no pro
 // place. If the caller is receiving, that tells; else it is received here, into a
 // message that takes anything. The caller holds mu.
 func (s *stream) settleEnded(a *streamAttempt) bool {
-	for s.receiving && s.cur.Load() == a && !s.settled.Load() {
+	for s.receiving && (s.moving || s.cur.Load() == a) && !s.settled.Load() {
 		s.moved.Wait()
 	}
 	if s.cur.Load() != a || s.settled.Load() {

@@ -15,8 +15,9 @@ import (
 )
 
 // stream is one streaming call over all its attempts. Until it is settled, mu
-// guards what its methods share and is held while an attempt is replaced, so that
-// whoever sends or half-closes meanwhile finds the new one.
+// guards what its methods share. While an attempt is replaced, which may take long,
+// that belongs to whoever replaces it, and the others wait until it is done: not
+// for mu, since in testing/synctest time does not pass for who waits for a lock.
 type stream struct {
 	i          *Interceptor
 	engine     *engine.Engine // of this call
@@ -66,11 +67,12 @@ type stream struct {
 	unwatch atomic.Pointer[func() bool]
 
 	mu        sync.Mutex
-	moved     sync.Cond   // receiving is over
+	moved     sync.Cond   // receiving or moving is over
 	call      engine.Call // of the engine
 	kept      kept
 	why       error // why there can be no further attempt; nil: there can
-	receiving bool  // a RecvMsg of cur is under way, the caller's or a probe
+	receiving bool  // a RecvMsg of cur is under way, the caller's or a probe, or its failure is looked at
+	moving    bool  // cur is being replaced
 	half      bool  // the caller has sent all
 	held      *held // what a probe received; taken by the caller's RecvMsg alone
 	final     error // what the caller's RecvMsg returns from now on; nil: what cur's does
@@ -110,8 +112,16 @@ func (s *stream) failed(err error, a *streamAttempt) error {
 }
 
 // again replaces a failed attempt by another that has got what was sent, for as
-// long as the engine says so. Its error is the call's. The caller holds mu.
+// long as the engine says so. Its error is the call's. The caller holds mu, which is
+// not held meanwhile.
 func (s *stream) again(err error) error {
+	s.moving = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.moving = false
+		s.moved.Broadcast()
+	}()
 	a := s.cur.Load()
 	for {
 		a.end()
@@ -125,6 +135,14 @@ func (s *stream) again(err error) error {
 		if err = s.replay(a); err == nil || err == io.EOF {
 			return nil // if it has failed already, the next RecvMsg tells
 		}
+	}
+}
+
+// lock takes mu, once no attempt is being replaced.
+func (s *stream) lock() {
+	s.mu.Lock()
+	for s.moving {
+		s.moved.Wait()
 	}
 }
 
@@ -203,7 +221,7 @@ func (s *stream) SendMsg(m any) error {
 	if err == nil {
 		return nil
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.cur.Load() != a:
@@ -219,7 +237,7 @@ func (s *stream) SendMsg(m any) error {
 
 // sending returns the attempt to send a message on, and keeps the message.
 func (s *stream) sending(m any) *streamAttempt {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.why == nil && !s.half && !s.settled.Load() {
 		if why := s.kept.keep(m, !s.desc.ClientStreams, s.i.bufferLimit); why != nil {
@@ -252,7 +270,7 @@ func (s *stream) CloseSend() error {
 	if s.settled.Load() {
 		return s.cur.Load().CloseSend()
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	s.half = true
 	return s.cur.Load().CloseSend()
@@ -274,7 +292,7 @@ func (s *stream) Header() (metadata.MD, error) {
 // replaced reports whether a, whose headers were asked for, is no longer the
 // attempt to ask. Without headers, an attempt is at its end.
 func (s *stream) replaced(a *streamAttempt, seen bool) bool {
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	if s.cur.Load() != a {
 		return true
@@ -302,7 +320,7 @@ func (s *stream) Context() context.Context {
 	if s.settled.Load() {
 		return s.cur.Load().Context()
 	}
-	s.mu.Lock()
+	s.lock()
 	defer s.mu.Unlock()
 	s.pin(errContextSeen)
 	return s.cur.Load().Context()
