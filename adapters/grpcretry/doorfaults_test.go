@@ -189,9 +189,9 @@ func faults() []fault {
 		recovers("closed before the answer", script{kind: hangUp}, transient(first)),
 		{name: "67: a refused dial", retries: []retry{transient(first), transient(second)}, stop: engine.ReasonMaxAttempts, class: classify.Transient, left: 472},
 
-		but(with(recovers("95: an attempt that takes too long", script{kind: silence}, transient(first)), func(f *fault) { f.attempt = 250 * ms }),
+		but(with(recovers("95: an attempt that takes too long", script{kind: silence}, transient(first)), func(f *fault) { f.attempt = 500 * ms }),
 			"the pace of a stream on which the caller goes on sending is the caller's", "client stream", "bidi"),
-		{name: "the caller's deadline in an attempt", script: []script{{kind: silence}}, bound: 250 * ms, stop: engine.ReasonDeadline, class: classify.Transient, left: 500, hits: 1},
+		{name: "the caller's deadline in an attempt", script: []script{{kind: silence}}, bound: 500 * ms, stop: engine.ReasonDeadline, class: classify.Transient, left: 500, hits: 1},
 		{name: "88, 91: a delay beyond the deadline", script: []script{{code: codes.ResourceExhausted, pushback: []string{"86400000"}}}, bound: 5 * time.Second,
 			stop: engine.ReasonDeadline, class: classify.Throttling, left: 500, hits: 1},
 		{name: "4, 92: cancelled in the wait", script: []script{unavailable}, hang: true, retries: []retry{transient(first)},

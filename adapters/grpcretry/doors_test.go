@@ -17,6 +17,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 
@@ -126,8 +127,9 @@ func through(call func(ctx context.Context, client testpb.TestServiceClient) (st
 			opts = append(opts, grpcretry.WithAttemptTimeout(f.attempt))
 		}
 		s, target := f.serve(t)
-		client := testpb.NewTestServiceClient(dialTo(t, target, newInterceptor(t, e, opts...)))
-		reply, err := call(ctx, client)
+		conn := dialTo(t, target, newInterceptor(t, e, opts...))
+		f.ready(t, conn)
+		reply, err := call(ctx, testpb.NewTestServiceClient(conn))
 		f.check(t, reply, err)
 		return s.count
 	}
@@ -249,6 +251,17 @@ func (f *fault) service(kept *keptConns) *service {
 	return s
 }
 
+// ready connects, so that no time-out is spent on that.
+func (f *fault) ready(t *testing.T, conn *grpc.ClientConn) {
+	if f.script == nil {
+		return
+	}
+	conn.Connect()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		require.True(t, conn.WaitForStateChange(t.Context(), state))
+	}
+}
+
 // keptConns is a listener that can end its connections.
 type keptConns struct {
 	net.Listener
@@ -332,7 +345,9 @@ func (f *fault) serveHTTP(t *testing.T) (url string, hits func() int) {
 // that is a failure becomes an error that says so.
 func throughDo(t *testing.T, ctx context.Context, e *engine.Engine, f *fault) func() int {
 	s, target := f.serve(t)
-	client := testpb.NewTestServiceClient(dialTo(t, target, nil, grpc.WithDisableRetry()))
+	conn := dialTo(t, target, nil, grpc.WithDisableRetry())
+	f.ready(t, conn)
+	client := testpb.NewTestServiceClient(conn)
 	reply, err := engine.Do(ctx, e, func(ctx context.Context) (string, error) {
 		if f.attempt > 0 {
 			bounded, stop := context.WithTimeout(ctx, f.attempt)

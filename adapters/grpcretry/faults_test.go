@@ -320,7 +320,7 @@ func TestHammer(t *testing.T) {
 	work.Wait()
 	t.Logf("failed, succeeded: %v; %d attempts", outcomes, len(contexts))
 	assert.Positive(t, outcomes[1])
-	assert.Len(t, contexts, s.count())
+	assert.GreaterOrEqual(t, len(contexts), s.count(), "some left before the server heard of them")
 	for _, ctx := range contexts {
 		assert.Error(t, ctx.Err())
 	}
