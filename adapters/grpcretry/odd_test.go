@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -326,4 +327,25 @@ func TestOptionsAreNotShared(t *testing.T) {
 		assert.NotEqual(t, one[len(one)-1], two[len(two)-1])
 		return nil
 	}))
+}
+
+// A message that comes as the attempt's time-out passes is lost with the attempt,
+// whose context has ended.
+func TestMessageAtTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInterceptor(t, newEngine(t), grpcretry.WithAnyMethod(), grpcretry.WithAttemptTimeout(time.Second))
+		late := &fakeStream{}
+		late.recv = func(any) error { <-late.ctx.Done(); return nil }
+		second := &fakeStream{recv: func(any) error { return nil }}
+		s, attempts := open(t, i, serverOnly, []*fakeStream{late, second})
+		require.NoError(t, s.RecvMsg(request("")))
+		assert.Equal(t, 2, *attempts)
+		assert.NoError(t, second.ctx.Err())
+		<-time.After(time.Minute)
+		assert.NoError(t, second.ctx.Err(), "the time-out is over with the first message")
+		late.recv = nil
+		second.recv = nil
+		assert.Equal(t, io.EOF, s.RecvMsg(request("")))
+		assert.Error(t, second.ctx.Err())
+	})
 }
