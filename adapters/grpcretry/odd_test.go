@@ -349,3 +349,46 @@ func TestMessageAtTheTimeout(t *testing.T) {
 		assert.Error(t, second.ctx.Err())
 	})
 }
+
+// Each attempt's context ends with the attempt, and the last one's with the call:
+// with its reply where there is but one, with its end otherwise.
+func TestContextsEnd(t *testing.T) {
+	i := newInterceptor(t, quick(t), grpcretry.WithAnyMethod())
+	message := func(any) error { return nil }
+	for name, desc := range map[string]*grpc.StreamDesc{"client stream": {ClientStreams: true}, "server stream": serverOnly, "bidi": bidi} {
+		t.Run(name, func(t *testing.T) {
+			first, second := failing(unavailable), &fakeStream{recv: message}
+			s, attempts := open(t, i, desc, []*fakeStream{first, second})
+			assert.NoError(t, first.ctx.Err())
+			require.NoError(t, s.RecvMsg(request("")))
+			assert.Equal(t, 2, *attempts)
+			assert.Error(t, first.ctx.Err())
+			if desc.ServerStreams {
+				assert.NoError(t, second.ctx.Err())
+				assert.Nil(t, s.Trailer())
+				second.recv = nil
+				assert.Equal(t, io.EOF, s.RecvMsg(request("")))
+			}
+			assert.Error(t, second.ctx.Err())
+			assert.NotNil(t, s.Trailer())
+
+			refused := &fakeStream{recv: message, send: func(any) error { return status.Error(codes.Internal, "") }}
+			s, _ = open(t, i, desc, []*fakeStream{refused})
+			require.NoError(t, s.RecvMsg(request("")))
+			require.Error(t, s.SendMsg(request("")))
+			assert.Error(t, refused.ctx.Err())
+		})
+	}
+	var contexts []context.Context
+	bounded := newInterceptor(t, quick(t), grpcretry.WithAnyMethod(), grpcretry.WithAttemptTimeout(time.Hour))
+	err := bounded.Unary(t.Context(), "/a/b", nil, nil, nil, func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+		contexts = append(contexts, ctx)
+		assert.NoError(t, ctx.Err())
+		return unavailable
+	})
+	require.ErrorIs(t, err, engine.ErrMaxAttempts)
+	require.Len(t, contexts, 3)
+	for _, ctx := range contexts {
+		assert.Error(t, ctx.Err())
+	}
+}
