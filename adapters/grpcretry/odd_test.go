@@ -392,3 +392,45 @@ func TestContextsEnd(t *testing.T) {
 		assert.Error(t, ctx.Err())
 	}
 }
+
+// While the caller receives, a SendMsg that finds the attempt at its end waits for
+// what that brings, and receives nothing itself.
+func TestSendingWaitsForTheReceiver(t *testing.T) {
+	for name, row := range map[string]struct {
+		brings error
+		send   error
+	}{"a message": {nil, io.EOF}, "a failure": {unavailable, nil}, "a final one": {status.Error(codes.NotFound, ""), io.EOF}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				i := newInterceptor(t, newEngine(t), grpcretry.WithAnyMethod())
+				release, under := make(chan struct{}), 0
+				first := &fakeStream{send: func(any) error { return io.EOF }}
+				first.recv = func(any) error {
+					under++
+					assert.Equal(t, 1, under)
+					<-release
+					under--
+					return row.brings
+				}
+				second := &fakeStream{}
+				s, _ := open(t, i, bidi, []*fakeStream{first, second})
+				received := make(chan error)
+				go func() { received <- s.RecvMsg(request("")) }()
+				synctest.Wait()
+				sent := make(chan error)
+				go func() { sent <- s.SendMsg(request("")) }()
+				synctest.Wait()
+				close(release)
+				err := <-received
+				assert.Equal(t, row.send, <-sent)
+				if row.send == nil {
+					assert.Equal(t, io.EOF, err, "of the second")
+					assert.Len(t, second.sent, 1)
+				} else {
+					assert.ErrorIs(t, err, row.brings)
+					assert.Empty(t, second.sent)
+				}
+			})
+		})
+	}
+}
