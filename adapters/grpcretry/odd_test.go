@@ -434,3 +434,22 @@ func TestSendingWaitsForTheReceiver(t *testing.T) {
 		})
 	}
 }
+
+// What the server says as the time-out passes counts more than that.
+func TestAnswerAtTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := newInterceptor(t, newEngine(t, engine.WithMaxAttempts(1)), grpcretry.WithAnyMethod(), grpcretry.WithAttemptTimeout(time.Second))
+		for _, answer := range []error{unavailable, status.Error(codes.Canceled, "by its context")} {
+			late := &fakeStream{}
+			late.recv = func(any) error { <-late.ctx.Done(); return answer }
+			s, _ := open(t, i, serverOnly, []*fakeStream{late})
+			err := s.RecvMsg(request(""))
+			require.ErrorIs(t, err, engine.ErrMaxAttempts)
+			if answer == unavailable {
+				assert.ErrorIs(t, err, unavailable)
+			} else {
+				assert.Equal(t, codes.DeadlineExceeded, status.Code(err))
+			}
+		}
+	})
+}
