@@ -2,6 +2,7 @@ package grpcretry_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -279,19 +280,20 @@ func TestBufferLimit(t *testing.T) {
 			}, opts...)
 		})
 	}
-	// Empty messages have an end too; then SendMsg tells at once, as grpc's does.
-	s := &service{input: func(n int, stream inputStream) error { return unavailable }}
+	// Empty messages have an end too.
+	s := &service{input: failing}
 	inBubble(t, s, func(t *testing.T, e *engine.Engine, client testpb.TestServiceClient) {
-		stream, err := client.StreamingInputCall(t.Context())
-		require.NoError(t, err)
-		for range 17 {
-			if err = stream.Send(&testpb.StreamingInputCallRequest{}); err != nil {
-				break
+		for messages, attempts := range map[int]int{16: 2, 17: 1} {
+			s.came = nil
+			stream, err := client.StreamingInputCall(t.Context())
+			require.NoError(t, err)
+			for range messages {
+				require.NoError(t, stream.Send(&testpb.StreamingInputCallRequest{}))
 			}
+			_, err = stream.CloseAndRecv()
+			assert.Equal(t, attempts == 1, errors.Is(err, engine.ErrNotReplayable))
+			assert.Equal(t, attempts, s.count())
 		}
-		assert.True(t, err == nil || err == io.EOF)
-		_, err = stream.CloseAndRecv()
-		require.ErrorIs(t, err, engine.ErrNotReplayable)
 	}, grpcretry.WithBufferLimit(16*64))
 }
 
