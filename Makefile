@@ -63,6 +63,11 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 servers: ## the servers and wrk that tests put the doors before, and Prometheus: installed by apt-get where they are missing
 	@.ci/servers
 
+instructions: ## count the hot paths' instructions under callgrind; fails if one has grown (ARGS='-update -reason "why"')
+	@.ci/servers valgrind:valgrind
+	@CGO_ENABLED=0 go build -C proof -o $(CURDIR)/bin/instructions ./instructions
+	@cd proof/instructions && $(CURDIR)/bin/instructions $(ARGS)
+
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
 
@@ -103,6 +108,7 @@ ci: test checks ## all that must hold before a change goes in
 checks: lint vectors demo-check ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
 	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
+	$(MAKE) --no-print-directory instructions
 
 demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report must show the quota drain and come back
 	bin/reprise drive --calls $(CALLS) --json >bin/demo.json

@@ -35,8 +35,8 @@ func adaptive() []Path {
 			r := newRamp()
 			r.halfSecond(1<<14, false)
 			r.halfSecond(1<<14, true)
-			r.now += 3 * time.Second
-			return r.loop(time.Second / (1 << 14))
+			r.now += 50 * time.Millisecond // some tokens, and all before the half second's end
+			return r.loop(time.Second / 20_000)
 		}},
 	}
 }
