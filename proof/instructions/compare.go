@@ -32,7 +32,7 @@ func compare(out io.Writer, paths []hot.Path, b baseline, now counts) (faults []
 		default:
 			change := n/old.count - 1
 			fmt.Fprintf(table, "%s\t%s\t%s\t%+.1f %%\t%s\t\n", path.Name, number(old.count), number(rounded(n)), 100*change, alike)
-			if change > growth {
+			if change > growth+1e-9 {
 				faults = append(faults, fmt.Sprintf("%s has grown by %.1f %%, from %s instructions to %s; the baseline's reason was %q",
 					path.Name, 100*change, number(old.count), number(rounded(n)), old.reason))
 			}
