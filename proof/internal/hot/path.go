@@ -32,8 +32,6 @@ type Path struct {
 	Like string
 	// Make returns the loop, over fresh state.
 	Make func() func(n int)
-	// Clock says that the path reads the system's clock, or did until just now.
-	Clock bool
 	// Rare says that now and then an operation of the path does more: short loops,
 	// many times, show what the others do.
 	Rare bool
