@@ -39,8 +39,9 @@ test: servers ## every test of every module: under the race detector (hammers cu
 	$(call each,go test -count=1 -timeout 5m ./...)
 	$(MAKE) --no-print-directory loom
 
-loom: ## the core's lock-free code, step by step, in every order of two goroutines and of three (V=-v tells how many)
+loom: ## the core's lock-free code in every order of two goroutines and of three; the cache lines of each path (V=-v)
 	go test -tags reprise_loom -count=1 -timeout 5m -run Loom $(V) ./atomicbucket ./internal/stripe ./ratelimit ./engine
+	go test -C proof -tags reprise_loom -count=1 -timeout 5m $(V) ./lines
 
 race: servers ## every test at full size under the race detector
 	$(call each,go test -race -count=1 -timeout 30m ./...)
@@ -67,6 +68,10 @@ instructions: ## count the hot paths' instructions under callgrind; fails if one
 	@.ci/servers valgrind:valgrind
 	@CGO_ENABLED=0 go build -C proof -o $(CURDIR)/bin/instructions ./instructions
 	@cd proof/instructions && $(CURDIR)/bin/instructions $(ARGS)
+
+scaling: ## what each path writes to shared cache lines, and by a model what 16 to 128 cores make of it (ARGS="-transfer 100")
+	@go build -C proof -o $(CURDIR)/bin/lines ./lines
+	@cd proof/lines && $(CURDIR)/bin/lines $(ARGS)
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
