@@ -5,6 +5,7 @@ MODULES   := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod)))
 FUZZTIME  ?= 10s
 BENCHTIME ?= 50ms
 COUNT     ?= 6
+WHOLE     ?= 10
 PROCS     ?= 1,2
 CALLS     ?= 3000
 VIRTUAL   ?= 30s
@@ -72,6 +73,15 @@ instructions: ## count the hot paths' instructions under callgrind; fails if one
 scaling: ## what each path writes to shared cache lines, and by a model what 16 to 128 cores make of it (ARGS="-transfer 100")
 	@go build -C proof -o $(CURDIR)/bin/lines ./lines
 	@cd proof/lines && $(CURDIR)/bin/lines $(ARGS)
+
+bench-whole: ## what retries add to a GetItem, a GET and the heap, with each library's retryer; WHOLE rounds in turn (10)
+	@mkdir -p bin; : >bin/whole.txt
+	@go test -C bench/whole -c -o $(CURDIR)/bin/whole.test .
+	@set -e; for round in $$(seq $(WHOLE)); do echo "== round $$round of $(WHOLE)"; \
+	bin/whole.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) >>bin/whole.txt || { tail -20 bin/whole.txt; exit 1; }; done
+	go tool benchstat -filter '/path:getitem .unit:(sec/op OR allocs/op)' -col /impl -row /path,/procs bin/whole.txt
+	go tool benchstat -filter '/path:get .unit:(sec/op OR allocs/op)' -col /impl -row /path,/procs bin/whole.txt
+	@go run -C bench/whole ./table <bin/whole.txt
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
