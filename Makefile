@@ -79,8 +79,8 @@ bench-whole: ## what retries add to a GetItem, a GET and the heap, with each lib
 	@go test -C bench/whole -c -o $(CURDIR)/bin/whole.test .
 	@set -e; for round in $$(seq $(WHOLE)); do echo "== round $$round of $(WHOLE)"; \
 	bin/whole.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) >>bin/whole.txt || { tail -20 bin/whole.txt; exit 1; }; done
-	go tool benchstat -filter '/path:getitem .unit:(sec/op OR allocs/op)' -col /impl -row /path,/procs bin/whole.txt
-	go tool benchstat -filter '/path:get .unit:(sec/op OR allocs/op)' -col /impl -row /path,/procs bin/whole.txt
+	@go tool benchstat -filter '/path:getitem .unit:(sec/op OR allocs/op)' -col '/impl@(no-retryer aws-standard aws-adaptive reprise-standard reprise-adaptive)' -row /path,/procs bin/whole.txt
+	@go tool benchstat -filter '/path:get .unit:(sec/op OR allocs/op)' -col '/impl@(net-http retryablehttp failsafe-go reprise)' -row /path,/procs bin/whole.txt
 	@go run -C bench/whole ./table <bin/whole.txt
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
