@@ -154,7 +154,7 @@ func TestLoomEngineFaults(t *testing.T) {
 			if right(old, next) {
 				return true
 			}
-			if next < old {
+			if int64(next) > int64(old) { // a credit
 				w.Add(next - old)
 			}
 			return false
