@@ -208,7 +208,7 @@ func (e *Engine) init(p *policy, quota *atomicbucket.Bucket, counts *counters, l
 // then. Wait-free, allocates nothing, reads no clock.
 func (e *Engine) Begin() Call {
 	if e == nil || e.quick == nil {
-		panicNoEngine()
+		panic(noEngine)
 	}
 	return Call{engine: e, quick: e.quick, attempt: 1, flags: e.begin}
 }
@@ -228,8 +228,10 @@ func (e *Engine) made() bool { return e.quick != nil }
 
 //go:noinline
 func panicNoEngine() {
-	panic("reprise/engine: a call needs an engine made by New; this *Engine is nil or zero")
+	panic(noEngine)
 }
+
+const noEngine = "reprise/engine: a call needs an engine made by New; this *Engine is nil or zero"
 
 // Mode returns the engine's mode.
 func (e *Engine) Mode() Mode { return e.policy.Load().mode }
