@@ -68,7 +68,7 @@ func (b *Bucket) TryTake(n uint32) bool {
 	for {
 		old := b.word.Load()
 		capacity, balance := unpack(old)
-		if level(capacity, balance) < n {
+		if levelOf(capacity, balance) < n {
 			return false
 		}
 		if b.swap(old, capacity, balance-int32(n)) {
@@ -81,7 +81,7 @@ func (b *Bucket) TryTake(n uint32) bool {
 // answer may be old by the time it is read, so only [Bucket.TryTake] grants.
 // Wait-free.
 func (b *Bucket) Has(n uint32) bool {
-	return level(unpack(b.word.Load())) >= n
+	return levelOf(unpack(b.word.Load())) >= n
 }
 
 // Full reports whether the level is the capacity; a nil Bucket is not full. One
@@ -111,8 +111,8 @@ func (b *Bucket) Give(n uint32) {
 
 // Level returns the tokens that are there, in [0, Capacity]. Wait-free.
 func (b *Bucket) Level() uint32 {
-	tokens, _ := b.Load()
-	return tokens
+	level, _ := b.Load()
+	return level
 }
 
 // Capacity returns the most tokens the bucket can hold. Wait-free.
@@ -121,10 +121,10 @@ func (b *Bucket) Capacity() uint32 {
 	return capacity
 }
 
-// Load returns the level and the capacity as they were at one instant. Wait-free.
-func (b *Bucket) Load() (tokens, capacity uint32) {
+// Load returns level and capacity as they were at one instant. Wait-free.
+func (b *Bucket) Load() (level, capacity uint32) {
 	capacity, balance := unpack(b.word.Load())
-	return level(capacity, balance), capacity
+	return levelOf(capacity, balance), capacity
 }
 
 // SetCapacity changes the capacity, in [0, MaxCapacity], while the bucket is in
@@ -142,7 +142,7 @@ func (b *Bucket) SetCapacity(capacity uint32) error {
 	}
 	for {
 		old := b.word.Load()
-		kept := min(level(unpack(old)), capacity)
+		kept := min(levelOf(unpack(old)), capacity)
 		if b.swap(old, capacity, int32(kept)-int32(capacity)) {
 			return nil
 		}
@@ -151,12 +151,12 @@ func (b *Bucket) SetCapacity(capacity uint32) error {
 
 func (b *Bucket) swap(old int64, capacity uint32, balance int32) bool {
 	if invariant.Enabled {
-		invariant.Check(balance <= 0 && capacity <= MaxCapacity && level(capacity, balance) <= capacity, "atomicbucket: level outside [0, capacity]")
+		invariant.Check(balance <= 0 && capacity <= MaxCapacity && levelOf(capacity, balance) <= capacity, "atomicbucket: level outside [0, capacity]")
 	}
 	return b.word.CompareAndSwap(old, pack(capacity, balance))
 }
 
-func level(capacity uint32, balance int32) uint32 {
+func levelOf(capacity uint32, balance int32) uint32 {
 	return capacity + uint32(balance)
 }
 

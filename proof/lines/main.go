@@ -111,6 +111,7 @@ func run(args []string, out io.Writer) error {
 func baselines(n int) []measured {
 	var word atomic.Uint64
 	var mu sync.Mutex
+	var locked uint64
 	return []measured{
 		measure("(one atomic add a call)", 1, n, func(n int) {
 			for range n {
@@ -120,6 +121,7 @@ func baselines(n int) []measured {
 		measure("(one sync.Mutex a call)", 2, n, func(n int) {
 			for range n {
 				mu.Lock()
+				locked++
 				mu.Unlock()
 			}
 		}),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -44,31 +43,4 @@ func parseTouches(text string) (all []touches, err error) {
 		all = append(all, t)
 	}
 	return all, nil
-}
-
-// access is an operation on the line at an address, in lines.
-type access struct {
-	line  uintptr
-	write bool
-}
-
-// sharedBy tells what of one processor's accesses another, which walks the same
-// path, meets.
-func sharedBy(path string, own, other []access) touches {
-	t := touches{path: path}
-	writes := make(map[uintptr]int)
-	for _, a := range own {
-		shared := slices.ContainsFunc(other, func(b access) bool { return b.line == a.line })
-		switch {
-		case shared && a.write:
-			t.sharedWrites++
-			writes[a.line]++
-			t.hottest = max(t.hottest, writes[a.line])
-		case shared:
-			t.sharedReads++
-		case a.write:
-			t.ownWrites++
-		}
-	}
-	return t
 }
