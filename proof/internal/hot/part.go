@@ -2,7 +2,9 @@ package hot
 
 import (
 	"net/http"
+	"runtime"
 	"sync/atomic"
+	"time"
 
 	uber "go.uber.org/atomic"
 
@@ -23,25 +25,31 @@ func parts() []Path {
 		{Name: "classify/error=plain", Over: Empty, Make: classifying(errPlain)},
 		{Name: "classify/response=503", Over: Empty, Make: func() func(int) {
 			return func(n int) {
+				var class classify.Class
 				for range n {
-					sink.class = classify.Default.Response(503, "")
+					class = classify.Default.Response(503, "")
 				}
+				runtime.KeepAlive(class)
 			}
 		}},
 		{Name: "draw", Over: Empty, Make: func() func(int) {
 			source := new(fastbackoff.Shards)
 			return func(n int) {
+				var draw uint64
 				for range n {
-					sink.number = source.Uint64()
+					draw = source.Uint64()
 				}
+				runtime.KeepAlive(draw)
 			}
 		}},
 		{Name: "delay", Over: Empty, Make: func() func(int) {
 			schedule := fastbackoff.Default()
 			return func(n int) {
+				var delay time.Duration
 				for i := range n {
-					sink.number = uint64(schedule.Delay(fastbackoff.Transient, i&15, uint64(i)<<48))
+					delay = schedule.Delay(fastbackoff.Transient, i&15, uint64(i)<<48)
 				}
+				runtime.KeepAlive(delay)
 			}
 		}},
 		{Name: "bucket-credit/level=full", Over: Empty, Make: func() func(int) {
@@ -55,19 +63,23 @@ func parts() []Path {
 		{Name: "bucket-take-give", Over: Empty, Make: func() func(int) {
 			b := made(atomicbucket.New(500))
 			return func(n int) {
+				ok := false
 				for range n {
-					sink.ok = b.TryTake(14)
+					ok = b.TryTake(14)
 					b.Give(14)
 				}
+				runtime.KeepAlive(ok)
 			}
 		}},
 		{Name: "bucket-take/level=empty", Over: Empty, Make: func() func(int) {
 			b := made(atomicbucket.New(500))
 			b.TryTake(500)
 			return func(n int) {
+				ok := false
 				for range n {
-					sink.ok = b.TryTake(14)
+					ok = b.TryTake(14)
 				}
+				runtime.KeepAlive(ok)
 			}
 		}},
 		{Name: "group-look-up", Over: Empty, Make: lookingUp},
@@ -76,25 +88,31 @@ func parts() []Path {
 		{Name: "word/of=sync", Over: Empty, Make: func() func(int) {
 			var w atomic.Uint64
 			return func(n int) {
+				ok := false
 				for range n {
-					sink.ok = w.CompareAndSwap(w.Load(), 1)
+					ok = w.CompareAndSwap(w.Load(), 1)
 				}
+				runtime.KeepAlive(ok)
 			}
 		}},
 		{Name: "word/of=uber", Over: Empty, Like: "word/of=sync", Make: func() func(int) {
 			var w uber.Uint64
 			return func(n int) {
+				ok := false
 				for range n {
-					sink.ok = w.CompareAndSwap(w.Load(), 1)
+					ok = w.CompareAndSwap(w.Load(), 1)
 				}
+				runtime.KeepAlive(ok)
 			}
 		}},
 		{Name: "word/of=core", Over: Empty, Like: "word/of=sync", Make: func() func(int) {
 			var w own.Uint64
 			return func(n int) {
+				ok := false
 				for range n {
-					sink.ok = w.CompareAndSwap(w.Load(), 1)
+					ok = w.CompareAndSwap(w.Load(), 1)
 				}
+				runtime.KeepAlive(ok)
 			}
 		}},
 	}
@@ -103,9 +121,11 @@ func parts() []Path {
 func classifying(err error) func() func(int) {
 	return func() func(int) {
 		return func(n int) {
+			var class classify.Class
 			for range n {
-				sink.class = classify.Default.Error(err)
+				class = classify.Default.Error(err)
 			}
+			runtime.KeepAlive(class)
 		}
 	}
 }
@@ -116,9 +136,11 @@ func lookingUp() func(int) {
 		g.For(key)
 	}
 	return func(n int) {
+		var e *engine.Engine
 		for range n {
-			sink.engine = g.For("10.0.0.2:8080")
+			e = g.For("10.0.0.2:8080")
 		}
+		runtime.KeepAlive(e)
 	}
 }
 

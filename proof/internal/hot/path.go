@@ -2,9 +2,9 @@
 // proof/instructions counts the instructions of, and proof/lines the cache lines.
 // So both speak of the same paths, and a path that is added is in both.
 //
-// A loop is deterministic: no path waits, and none looks at the clock but where
-// its name says so. It is one goroutine's: how much the others slow it down is
-// what the lines tell.
+// No path waits, and none looks at the clock but where its limiter does so by
+// itself. What a loop ends with is its own, so that several may run at once, but
+// for those at a given time: they are one goroutine's.
 package hot
 
 import (
@@ -16,9 +16,6 @@ import (
 	"os"
 	"syscall"
 	"time"
-
-	"github.com/reprise-go/reprise/classify"
-	"github.com/reprise-go/reprise/engine"
 )
 
 // Path is one hot path.
@@ -55,20 +52,11 @@ func bareOp(context.Context) (int, error) { return 1, nil }
 // op is a variable, so that the call stays indirect.
 var op = bareOp
 
-// sink keeps results alive.
-var sink struct {
-	class  classify.Class
-	engine *engine.Engine
-	number uint64
-	ok     bool
-}
-
 func floor() []Path {
 	return []Path{
 		{Name: Empty, Make: func() func(int) {
 			return func(n int) {
-				for i := range n {
-					sink.number = uint64(i)
+				for range n {
 				}
 			}
 		}},
