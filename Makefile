@@ -5,6 +5,7 @@ MODULES   := $(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod)))
 FUZZTIME  ?= 10s
 BENCHTIME ?= 50ms
 COUNT     ?= 6
+WHOLE     ?= 10
 PROCS     ?= 1,2
 CALLS     ?= 3000
 VIRTUAL   ?= 30s
@@ -39,8 +40,9 @@ test: servers ## every test of every module: under the race detector (hammers cu
 	$(call each,go test -count=1 -timeout 5m ./...)
 	$(MAKE) --no-print-directory loom
 
-loom: ## the core's lock-free code, step by step, in every order of two goroutines and of three (V=-v tells how many)
+loom: ## the core's lock-free code in every order of two goroutines and of three; the cache lines of each path (V=-v)
 	go test -tags reprise_loom -count=1 -timeout 5m -run Loom $(V) ./atomicbucket ./internal/stripe ./ratelimit ./engine
+	go test -C proof -tags reprise_loom -count=1 -timeout 5m $(V) ./lines
 
 race: servers ## every test at full size under the race detector
 	$(call each,go test -race -count=1 -timeout 30m ./...)
@@ -62,6 +64,24 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 
 servers: ## the servers and wrk that tests put the doors before, and Prometheus: installed by apt-get where they are missing
 	@.ci/servers
+
+instructions: ## count the hot paths' instructions under callgrind; fails if one has grown (ARGS='-update -reason "why"')
+	@.ci/servers valgrind:valgrind
+	@CGO_ENABLED=0 go build -C proof -o $(CURDIR)/bin/instructions ./instructions
+	@cd proof/instructions && $(CURDIR)/bin/instructions $(ARGS)
+
+scaling: ## what each path writes to shared cache lines, and by a model what 16 to 128 cores make of it (ARGS="-transfer 100")
+	@go build -C proof -o $(CURDIR)/bin/lines ./lines
+	@cd proof/lines && $(CURDIR)/bin/lines $(ARGS)
+
+bench-whole: ## what retries add to a GetItem, a GET and the heap, with each library's retryer; WHOLE rounds in turn (10)
+	@mkdir -p bin; : >bin/whole.txt
+	@go test -C bench/whole -c -o $(CURDIR)/bin/whole.test .
+	@set -e; for round in $$(seq $(WHOLE)); do echo "== round $$round of $(WHOLE)"; \
+	bin/whole.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) >>bin/whole.txt || { tail -20 bin/whole.txt; exit 1; }; done
+	@go tool benchstat -filter '/path:getitem .unit:(sec/op OR allocs/op)' -col '/impl@(no-retryer aws-standard aws-adaptive reprise-standard reprise-adaptive)' -row /path,/procs bin/whole.txt
+	@go tool benchstat -filter '/path:get .unit:(sec/op OR allocs/op)' -col '/impl@(net-http retryablehttp failsafe-go reprise)' -row /path,/procs bin/whole.txt
+	@go run -C bench/whole ./table <bin/whole.txt
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
@@ -103,6 +123,7 @@ ci: test checks ## all that must hold before a change goes in
 checks: lint vectors demo-check ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
 	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
+	$(MAKE) --no-print-directory instructions
 
 demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report must show the quota drain and come back
 	bin/reprise drive --calls $(CALLS) --json >bin/demo.json

@@ -19,21 +19,21 @@ const MaxCapacity = math.MaxInt32
 type Bucket struct {
 	// word is the capacity and what is missing from it.
 	//
-	//	bits 63..32  deficit   tokens, 0..capacity; level = capacity - deficit
+	//	bits 63..32  balance   tokens, -capacity..0, signed; level = capacity + balance
 	//	bits 31..0   capacity  tokens, 0..MaxCapacity
 	//
-	// Invariant: deficit <= capacity, between any two operations.
+	// Invariant: -capacity <= balance <= 0, between any two operations.
 	// Writers:   TryTake, Give, SetCapacity, each by one CAS computed from one
 	//            load; a lost CAS means that another of them succeeded, so the
 	//            bucket as a whole moved on, and the loser computes afresh.
 	// Ordering:  publishes nothing but itself.
-	// Overflow:  deficit only grows while deficit+n <= capacity <= MaxInt32,
-	//            and shrinks no further than to 0.
+	// Overflow:  balance only falls while the level is at least n, so not below
+	//            -capacity >= -MaxInt32, and rises no further than to 0.
 	//
-	// The deficit, not the level, is stored because a healthy bucket is full:
-	// full is then a comparison with a constant, needs no second word to compare
-	// with, and a credit to a full bucket is a load and nothing else.
-	word atomic.Uint64
+	// The balance, not the level, is stored because a healthy bucket is full: the
+	// word then is not negative, which needs no second word to compare with, not
+	// even a constant, and a credit to a full bucket is a load and nothing else.
+	word atomic.Int64
 
 	_ [pad.CacheLine - 8]byte
 }
@@ -67,11 +67,11 @@ func (b *Bucket) Init(capacity uint32) error {
 func (b *Bucket) TryTake(n uint32) bool {
 	for {
 		old := b.word.Load()
-		capacity, deficit := unpack(old)
-		if capacity-deficit < n {
+		capacity, balance := unpack(old)
+		if levelOf(capacity, balance) < n {
 			return false
 		}
-		if b.swap(old, capacity, deficit+n) {
+		if b.swap(old, capacity, balance-int32(n)) {
 			return true
 		}
 	}
@@ -81,14 +81,13 @@ func (b *Bucket) TryTake(n uint32) bool {
 // answer may be old by the time it is read, so only [Bucket.TryTake] grants.
 // Wait-free.
 func (b *Bucket) Has(n uint32) bool {
-	capacity, deficit := unpack(b.word.Load())
-	return capacity-deficit >= n
+	return levelOf(unpack(b.word.Load())) >= n
 }
 
 // Full reports whether the level is the capacity; a nil Bucket is not full. One
 // load and a comparison. Wait-free.
 func (b *Bucket) Full() bool {
-	return b != nil && b.word.Load() < 1<<32
+	return b != nil && b.word.Load() >= 0
 }
 
 // Give puts n tokens back. What does not fit is dropped: the level never rises
@@ -100,11 +99,11 @@ func (b *Bucket) Full() bool {
 func (b *Bucket) Give(n uint32) {
 	for {
 		old := b.word.Load()
-		capacity, deficit := unpack(old)
-		if deficit == 0 || n == 0 {
+		if old >= 0 || n == 0 {
 			return
 		}
-		if b.swap(old, capacity, deficit-min(deficit, n)) {
+		capacity, balance := unpack(old)
+		if b.swap(old, capacity, int32(min(int64(balance)+int64(n), 0))) {
 			return
 		}
 	}
@@ -124,8 +123,8 @@ func (b *Bucket) Capacity() uint32 {
 
 // Load returns level and capacity as they were at one instant. Wait-free.
 func (b *Bucket) Load() (level, capacity uint32) {
-	capacity, deficit := unpack(b.word.Load())
-	return capacity - deficit, capacity
+	capacity, balance := unpack(b.word.Load())
+	return levelOf(capacity, balance), capacity
 }
 
 // SetCapacity changes the capacity, in [0, MaxCapacity], while the bucket is in
@@ -143,27 +142,30 @@ func (b *Bucket) SetCapacity(capacity uint32) error {
 	}
 	for {
 		old := b.word.Load()
-		was, deficit := unpack(old)
-		level := min(was-deficit, capacity)
-		if b.swap(old, capacity, capacity-level) {
+		kept := min(levelOf(unpack(old)), capacity)
+		if b.swap(old, capacity, int32(kept)-int32(capacity)) {
 			return nil
 		}
 	}
 }
 
-func (b *Bucket) swap(old uint64, capacity, deficit uint32) bool {
+func (b *Bucket) swap(old int64, capacity uint32, balance int32) bool {
 	if invariant.Enabled {
-		invariant.Check(deficit <= capacity && capacity <= MaxCapacity, "atomicbucket: level outside [0, capacity]")
+		invariant.Check(balance <= 0 && capacity <= MaxCapacity && levelOf(capacity, balance) <= capacity, "atomicbucket: level outside [0, capacity]")
 	}
-	return b.word.CompareAndSwap(old, pack(capacity, deficit))
+	return b.word.CompareAndSwap(old, pack(capacity, balance))
 }
 
-func pack(capacity, deficit uint32) uint64 {
-	return uint64(deficit)<<32 | uint64(capacity)
+func levelOf(capacity uint32, balance int32) uint32 {
+	return capacity + uint32(balance)
 }
 
-func unpack(word uint64) (capacity, deficit uint32) {
-	return uint32(word), uint32(word >> 32)
+func pack(capacity uint32, balance int32) int64 {
+	return int64(balance)<<32 | int64(capacity)
+}
+
+func unpack(word int64) (capacity uint32, balance int32) {
+	return uint32(word), int32(word >> 32)
 }
 
 func checkCapacity(capacity uint32) error {

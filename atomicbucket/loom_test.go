@@ -128,7 +128,7 @@ func TestLoomBucketFaults(t *testing.T) {
 			if right(old, next) {
 				return true
 			}
-			if next < old { // a credit
+			if int64(next) > int64(old) { // a credit
 				w.Add(next - old)
 			}
 			return false // and so once more

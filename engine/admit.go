@@ -15,15 +15,14 @@ import (
 // whether to go on. Lock-free, allocates nothing; reads the clock in adaptive
 // mode, once something was throttled.
 func (c *Call) Admit() time.Duration {
-	if c.flags&limited != 0 {
+	if c.quick == outOfLine {
 		return c.admitSlow()
 	}
-	c.flags &^= granted
-	return 0
+	return 0 // a first attempt, or none
 }
 
 func (c *Call) admitSlow() time.Duration {
-	if c.engine.limiter.Enabled() {
+	if c.engine.begin&limited != 0 && c.engine.limiter.Enabled() {
 		return c.admit(c.engine.nowNanos())
 	}
 	c.flags &^= granted
@@ -33,7 +32,7 @@ func (c *Call) admitSlow() time.Duration {
 // AdmitAt is [Call.Admit] at the time now, which matters only in adaptive mode.
 // Lock-free, allocates nothing, reads no clock.
 func (c *Call) AdmitAt(now time.Time) time.Duration {
-	if c.flags&limited == 0 {
+	if !c.limited() {
 		c.flags &^= granted
 		return 0
 	}
@@ -120,7 +119,7 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 // unsent ends a call whose next attempt the limiter did not admit.
 func (c *Call) unsent(class classify.Class, reason Reason) Decision {
 	if c.flags&retried == 0 {
-		c.attempt = 0
+		c.before = noneSent
 	}
 	return c.abandon(class, reason)
 }
@@ -144,7 +143,7 @@ func (c *Call) FailIn(ctx context.Context, o Outcome) Decision {
 	}
 	c.flags &^= granted // what has failed was sent
 	if ctx.Err() != nil && (o.Class != classify.NonRetryable || o.Cancelled) {
-		if c.flags&limited != 0 && o.Class == classify.Throttling && !o.Local {
+		if c.limited() && o.Class == classify.Throttling && !o.Local {
 			c.engine.heardNow(true, c.admittedNanos) // a throttle is the server's, whoever listens
 		}
 		return c.told(ctx, o.Class, c.abandon(o.Class, endOf(ctx)))

@@ -26,10 +26,11 @@ type Call struct {
 	// quick is nil if the call has ended, and in the zero Call; the quota in a
 	// first attempt about whose success nothing but the quota needs to know; and
 	// else outOfLine. So one question, whether it is full, tells Succeed that
-	// there is nothing to do.
+	// there is nothing to do, and Admit that nobody's leave is needed and nothing
+	// is granted.
 	quick         *atomicbucket.Bucket
 	admittedNanos int64  // by the limiter, if throttles are coalesced
-	attempt       uint32 // the attempt under way, or granted next, from 1
+	before        uint32 // attempts before the one that is under way, or granted next; noneSent if even that was not sent
 	paid          uint32 // tokens that the latest granted retry took
 	flags         callFlags
 }
@@ -41,15 +42,19 @@ var outOfLine = func() *atomicbucket.Bucket {
 	return b
 }()
 
-// callFlags are where a call stands.
+// noneSent is one less than no attempt.
+const noneSent = ^uint32(0)
+
+// callFlags are where a call stands, and what its engine has to do for it: the
+// latter are read from the engine, so that Begin need not copy them.
 type callFlags uint8
 
 const (
 	granted  callFlags = 1 << iota // a retry is granted and not yet sent
 	retried                        // the first attempt is over
 	longPoll                       // a refused retry waits (R7)
-	observed                       // a success has a hook to call
-	limited                        // attempts need the limiter's leave (R8)
+	observed                       // the engine's alone: a success has a hook to call
+	limited                        // the engine's alone: attempts need the limiter's leave (R8)
 )
 
 // noCopy makes go vet report copies.
@@ -61,7 +66,12 @@ func (*noCopy) Unlock() {}
 // Attempts returns the number of the attempt that is under way, or granted
 // next, or was the last, from 1; 0 if the limiter let none be sent, and for the
 // zero Call. Wait-free.
-func (c *Call) Attempts() int { return int(c.attempt) }
+func (c *Call) Attempts() int {
+	if c.engine == nil {
+		return 0
+	}
+	return int(c.before + 1)
+}
 
 // Succeed ends the call with success. A first attempt gives the quota one
 // token, a retry what it has taken (R6). On a full quota, out of adaptive mode, a
@@ -77,14 +87,14 @@ func (c *Call) Succeed() {
 }
 
 func (c *Call) succeedSlow() {
-	if c.flags&limited != 0 {
+	if c.limited() {
 		e := c.engine
 		if e.policy.Load().system {
 			e.limiter.Update(false)
 		} else {
 			e.limiter.UpdateNanos(e.nowNanos(), false)
 		}
-		if c.flags == limited && e.quota.Full() {
+		if c.flags|e.begin == limited && e.quota.Full() {
 			c.quick, c.flags = nil, 0
 			return
 		}
@@ -95,10 +105,15 @@ func (c *Call) succeedSlow() {
 // SucceedAt is [Call.Succeed] at the time now, which matters only in adaptive
 // mode. Lock-free, allocates nothing, reads no clock.
 func (c *Call) SucceedAt(now time.Time) {
-	if c.flags&limited != 0 {
+	if c.limited() {
 		c.engine.limiter.UpdateAt(now, false)
 	}
 	c.succeed()
+}
+
+// limited reports whether the call goes on and its attempts need the limiter.
+func (c *Call) limited() bool {
+	return c.quick != nil && c.engine.begin&limited != 0
 }
 
 func (c *Call) succeed() {
@@ -114,7 +129,7 @@ func (c *Call) succeed() {
 		e.quota.Give(c.paid)
 		e.counts.recoveries.Inc()
 	}
-	if flags&observed != 0 {
+	if e.begin&observed != 0 {
 		notify(e, e.policy.Load().observer.Success, SuccessEvent{Attempts: c.Attempts(), QuotaLeft: int(e.quota.Level())})
 	}
 }
@@ -132,7 +147,7 @@ func (c *Call) Fail(o Outcome) Decision {
 	if !o.Deadline.IsZero() {
 		left = o.Deadline.Sub(c.engine.policy.Load().clock.Now())
 	}
-	if c.flags&limited != 0 && !o.Local {
+	if c.limited() && !o.Local {
 		c.engine.heardNow(o.Class == classify.Throttling, c.admittedNanos)
 	}
 	return c.fail(o.Class, o.RetryAfter, left, o.NotReplayable)
@@ -148,7 +163,7 @@ func (c *Call) FailAt(now time.Time, o Outcome) Decision {
 	if !o.Deadline.IsZero() {
 		left = o.Deadline.Sub(now)
 	}
-	if c.flags&limited != 0 && !o.Local {
+	if c.limited() && !o.Local {
 		l := c.engine.limiter
 		c.engine.heard(l.Nanos(now), o.Class == classify.Throttling, c.admittedNanos)
 	}
@@ -167,7 +182,7 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	if class != classify.Transient && class != classify.Throttling {
 		return c.stop(class, ReasonNonRetryable)
 	}
-	if c.attempt >= p.attempts {
+	if c.before+1 >= p.attempts {
 		return c.stop(class, ReasonMaxAttempts)
 	}
 	if notReplayable {
@@ -184,14 +199,14 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	if !e.quota.TryTake(cost) {
 		return c.refused(p, class, hint, left)
 	}
-	c.attempt++
+	c.before++
 	c.paid = cost
 	c.flags |= granted | retried
 	c.quick = outOfLine
 	e.counts.retries[class].Inc()
 	if p.observer.Retry != nil {
 		c.announce(p.observer.Retry, RetryEvent{
-			Attempt: int(c.attempt) - 1, Class: class, Delay: delay,
+			Attempt: int(c.before), Class: class, Delay: delay,
 			Cost: int(cost), QuotaLeft: int(e.quota.Level()),
 		})
 	}
@@ -213,7 +228,7 @@ func (c *Call) announce(hook func(RetryEvent), event RetryEvent) {
 
 // backoff draws the delay before the next attempt (R4, R5).
 func (c *Call) backoff(p *policy, class classify.Class, hint time.Duration) time.Duration {
-	delay := p.schedule.Delay(fastbackoff.Class(class), int(c.attempt)-1, p.source.Uint64())
+	delay := p.schedule.Delay(fastbackoff.Class(class), int(c.before), p.source.Uint64())
 	return withHint(delay, hint)
 }
 
@@ -221,7 +236,7 @@ func (c *Call) backoff(p *policy, class classify.Class, hint time.Duration) time
 // deadline would come before the end of the wait (R7).
 func (c *Call) refused(p *policy, class classify.Class, hint, left time.Duration) Decision {
 	var delay time.Duration
-	if c.flags&longPoll != 0 {
+	if (c.flags|c.engine.begin)&longPoll != 0 {
 		if delay = c.backoff(p, class, hint); delay >= left {
 			delay = 0
 		}
@@ -251,7 +266,7 @@ func (c *Call) abandon(class classify.Class, reason Reason) Decision {
 		return Decision{Reason: reason}
 	}
 	if c.flags&granted != 0 {
-		c.attempt--
+		c.before--
 		c.engine.quota.Give(c.paid)
 		c.engine.counts.unsent.Inc()
 	}

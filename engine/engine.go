@@ -48,7 +48,7 @@ type Engine struct {
 	limiter *ratelimit.Limiter   // likewise; nil but in adaptive mode
 	payer   *Engine              // whose policy says what the quota holds and a retry costs: e, or that engine
 	quick   *atomicbucket.Bucket // of a call's first attempt; nil in the zero Engine
-	begin   callFlags            // likewise
+	begin   callFlags            // of every call; zero in the zero Engine
 	direct  *atomicbucket.Bucket // quick, if a first attempt needs nobody's leave; else nil
 }
 
@@ -208,9 +208,9 @@ func (e *Engine) init(p *policy, quota *atomicbucket.Bucket, counts *counters, l
 // then. Wait-free, allocates nothing, reads no clock.
 func (e *Engine) Begin() Call {
 	if e == nil || e.quick == nil {
-		panicNoEngine()
+		panic(noEngine)
 	}
-	return Call{engine: e, quick: e.quick, attempt: 1, flags: e.begin}
+	return Call{engine: e, quick: e.quick}
 }
 
 // BeginLongPoll starts a call of a long-polling operation: if the quota refuses
@@ -220,7 +220,7 @@ func (e *Engine) BeginLongPoll() Call {
 	if e == nil || e.quick == nil {
 		panicNoEngine()
 	}
-	return Call{engine: e, quick: e.quick, attempt: 1, flags: e.begin | longPoll}
+	return Call{engine: e, quick: e.quick, flags: longPoll}
 }
 
 // made reports whether e comes from New.
@@ -228,8 +228,10 @@ func (e *Engine) made() bool { return e.quick != nil }
 
 //go:noinline
 func panicNoEngine() {
-	panic("reprise/engine: a call needs an engine made by New; this *Engine is nil or zero")
+	panic(noEngine)
 }
+
+const noEngine = "reprise/engine: a call needs an engine made by New; this *Engine is nil or zero"
 
 // Mode returns the engine's mode.
 func (e *Engine) Mode() Mode { return e.policy.Load().mode }

@@ -121,7 +121,7 @@ func (e *Error) Timeout() bool {
 // attempt was not retryable, else an [*Error] about it. class is the class the
 // failure had. Lock-free, allocates the error, reads no clock.
 func (c *Call) Wrap(ctx context.Context, err error, class classify.Class, d Decision) error {
-	if d.Reason == ReasonNonRetryable && c.attempt <= 1 {
+	if d.Reason == ReasonNonRetryable && c.Attempts() <= 1 {
 		return err
 	}
 	out := &Error{Err: err, Cause: context.Cause(ctx), Attempts: c.Attempts(), Class: class, Reason: d.Reason}

@@ -40,7 +40,7 @@ func (c *Call) Hedge() (h Hedge, ok bool) {
 	}
 	e := c.engine
 	p := e.policy.Load()
-	if c.attempt >= p.attempts {
+	if c.before+1 >= p.attempts {
 		return Hedge{}, false
 	}
 	cost := e.cost(p, classify.Transient)
@@ -48,18 +48,18 @@ func (c *Call) Hedge() (h Hedge, ok bool) {
 		return Hedge{}, false
 	}
 	admittedNanos := c.admittedNanos
-	if c.flags&limited != 0 && e.limiter.Enabled() {
+	if c.limited() && e.limiter.Enabled() {
 		if admittedNanos = e.nowNanos(); e.limiter.AcquireNanos(admittedNanos) != 0 {
 			e.quota.Give(cost) // never sent (R6.3)
 			return Hedge{}, false
 		}
 	}
-	c.attempt++
+	c.before++
 	e.counts.retries[hedges].Inc()
 	if hook := p.observer.Hedge; hook != nil {
 		c.announceHedge(hook, cost)
 	}
-	return Hedge{admittedNanos: admittedNanos, attempt: c.attempt, paid: cost}, true
+	return Hedge{admittedNanos: admittedNanos, attempt: c.before + 1, paid: cost}, true
 }
 
 // announceHedge calls the hook of a hedge, which is not sent if the hook ends
@@ -68,12 +68,12 @@ func (c *Call) announceHedge(hook func(HedgeEvent), cost uint32) {
 	e, returned := c.engine, false
 	defer func() {
 		if !returned {
-			c.attempt--
+			c.before--
 			e.quota.Give(cost)
 			e.counts.unsent.Inc()
 		}
 	}()
-	notify(e, hook, HedgeEvent{Attempt: int(c.attempt), Cost: int(cost), QuotaLeft: int(e.quota.Level())})
+	notify(e, hook, HedgeEvent{Attempt: c.Attempts(), Cost: int(cost), QuotaLeft: int(e.quota.Level())})
 	returned = true
 }
 
@@ -82,7 +82,7 @@ func (c *Call) announceHedge(hook func(HedgeEvent), cost uint32) {
 // the hedge took. Without effect if h is zero or not the latest attempt of the
 // call, or if the call has ended. Wait-free, allocates nothing, reads no clock.
 func (c *Call) Adopt(h Hedge) {
-	if c.quick == nil || c.flags&granted != 0 || h.attempt == 0 || h.attempt != c.attempt {
+	if c.quick == nil || c.flags&granted != 0 || h.attempt == 0 || h.attempt != c.before+1 {
 		return
 	}
 	c.paid, c.admittedNanos = h.paid, h.admittedNanos
@@ -95,7 +95,7 @@ func (c *Call) Adopt(h Hedge) {
 // decides nothing and moves no token; in adaptive mode the limiter hears of the
 // response (R2.2), unless the failure was local (R8.3). Lock-free, allocates and reads the clock as [Call.Fail].
 func (c *Call) FailBeside(h Hedge, o Outcome) {
-	if c.quick == nil || c.flags&limited == 0 || o.Local {
+	if !c.limited() || o.Local {
 		return
 	}
 	admittedNanos := c.admittedNanos

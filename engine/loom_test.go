@@ -61,7 +61,7 @@ func fail(i int, class classify.Class) engineOp {
 }
 
 // begin is Begin for a call that is there.
-func begin(c *Call, e *Engine) { c.engine, c.quick, c.attempt, c.flags = e, e.quick, 1, e.begin }
+func begin(c *Call, e *Engine) { c.engine, c.quick, c.before, c.flags = e, e.quick, 0, 0 }
 
 // What ends call i; a second time it is without effect.
 func succeed(i int) engineOp {
@@ -154,7 +154,7 @@ func TestLoomEngineFaults(t *testing.T) {
 			if right(old, next) {
 				return true
 			}
-			if next < old {
+			if int64(next) > int64(old) { // a credit
 				w.Add(next - old)
 			}
 			return false

@@ -23,7 +23,7 @@ func (e *Engine) Resume(attempt int, longPolling bool) Call {
 	if e == nil || e.quick == nil {
 		panicNoEngine()
 	}
-	flags, quick := e.begin, e.quick
+	flags, quick := callFlags(0), e.quick
 	if longPolling {
 		flags |= longPoll
 	}
@@ -31,7 +31,7 @@ func (e *Engine) Resume(attempt int, longPolling bool) Call {
 		flags |= retried
 		quick = outOfLine
 	}
-	return Call{engine: e, quick: quick, attempt: uint32(attempt), flags: flags}
+	return Call{engine: e, quick: quick, before: uint32(attempt) - 1, flags: flags}
 }
 
 // Backoff draws the delay before a retry after a failure of the class: index is

@@ -100,7 +100,6 @@ func (w *Int64) Add(n int64) int64                  { return add(&w.word, n) }
 func (w *Int64) Inc() int64                         { return w.Add(1) }
 func (w *Int64) Dec() int64                         { return w.Add(-1) }
 func (w *Int64) Swap(v int64) int64                 { return exchange(&w.word, v) }
-func (w *Int64) CompareAndSwap(old, v int64) bool   { return swapIf(&w.word, old, v) }
 func (w *Uint32) Load() uint32                      { return load(&w.word) }
 func (w *Uint32) Store(v uint32)                    { store(&w.word, v) }
 func (w *Uint32) Add(n uint32) uint32               { return add(&w.word, n) }
@@ -115,6 +114,23 @@ func (w *Uint64) Swap(v uint64) uint64              { return exchange(&w.word, v
 func (w *Uintptr) Load() uintptr                    { return load(&w.word) }
 func (w *Uintptr) Store(v uintptr)                  { store(&w.word, v) }
 func (w *Uintptr) CompareAndSwap(o, v uintptr) bool { return swapIf(&w.word, o, v) }
+
+// unsigned is an Int64 as a fault uses it.
+type unsigned struct{ *Int64 }
+
+func (w unsigned) Load() uint64         { return uint64(w.Int64.Load()) }
+func (w unsigned) Store(v uint64)       { w.Int64.Store(int64(v)) }
+func (w unsigned) Add(n uint64) uint64  { return uint64(w.Int64.Add(int64(n))) }
+func (w unsigned) Swap(v uint64) uint64 { return uint64(w.Int64.Swap(int64(v))) }
+
+// CompareAndSwap is where a fault may be.
+func (w *Int64) CompareAndSwap(old, v int64) bool {
+	right := func(old, v uint64) bool { return swapIf(&w.word, int64(old), int64(v)) }
+	if f := loom.Planted(); f != nil && f.Swap != nil {
+		return f.Swap(unsigned{w}, right, uint64(old), uint64(v))
+	}
+	return right(uint64(old), uint64(v))
+}
 
 // CompareAndSwap is where a fault may be.
 func (w *Uint64) CompareAndSwap(old, v uint64) bool {
