@@ -98,6 +98,13 @@ func (b *Bucket) Full() bool {
 // Lock-free: a failed CAS means that another operation succeeded. Never blocks,
 // reads no clock, allocates nothing.
 func (b *Bucket) Give(n uint32) {
+	if b.word.Load() >= 1<<32 { // not full; small enough to be inlined
+		b.giveSlow(n)
+	}
+}
+
+//go:noinline
+func (b *Bucket) giveSlow(n uint32) {
 	for {
 		old := b.word.Load()
 		capacity, deficit := unpack(old)
