@@ -86,14 +86,22 @@ func together(loops []Loop, total int) time.Duration {
 }
 
 // Calibrate finds how many operations a goroutine needs for a slice that takes
-// about so long.
+// about so long. A try that took its time because the machine was busy would make
+// all slices too short, so it goes on from what it found until a try fits.
 func Calibrate(loops []Loop, want time.Duration) int {
-	for n := 1; ; n *= 4 {
+	n := 1
+	for range 40 {
 		s := Run(loops, n)
-		if s.Elapsed >= want/8 || n >= 1<<30 {
-			return max(int(float64(want)/float64(max(s.Elapsed, 1))*float64(n)), 1)
+		if s.Elapsed >= want*2/3 {
+			break
 		}
+		step := 8.0
+		if s.Elapsed > 0 {
+			step = min(step, float64(want)/float64(s.Elapsed))
+		}
+		n = min(int(float64(n)*step)+1, 1<<30)
 	}
+	return n
 }
 
 // WithProcs runs f on that many processors and puts GOMAXPROCS back.

@@ -19,11 +19,14 @@ import (
 // while at the pace of its goroutines together, as a client does that sends less
 // than it may. Our engine and the mutex are brought there; the SDK's reads its own
 // clock and has to live through it, see warmed.
+var learnt = 200 * time.Nanosecond // less thoroughly in a test
+
 const (
-	learnt = 200 * time.Nanosecond
-	pace   = 2 * time.Microsecond // between two calls of a goroutine
-	round  = 16                   // calls for which an event loop takes the time once
+	slower = 10 // times, is the pace of a goroutine
+	round  = 16 // calls for which an event loop takes the time once
 )
+
+func pace() time.Duration { return slower * learnt }
 
 func history(procs int, answer func(now time.Time, throttled bool), now time.Time) time.Time {
 	for range 2 * time.Second / learnt {
@@ -32,7 +35,7 @@ func history(procs int, answer func(now time.Time, throttled bool), now time.Tim
 	}
 	answer(now, true)
 	now = now.Add(time.Minute)
-	step := pace / time.Duration(procs)
+	step := pace() / time.Duration(procs)
 	for range 1200 * time.Millisecond / step {
 		now = now.Add(step)
 		answer(now, false)
@@ -122,7 +125,7 @@ func limiters() []Path {
 							now := clock.latest(start)
 							for i := range n {
 								if i%round == 0 {
-									now = now.Add(round * pace)
+									now = now.Add(round * pace())
 								}
 								c := e.Begin()
 								if c.AdmitAt(now) != 0 {
@@ -143,7 +146,7 @@ func limiters() []Path {
 							at := int64(now.Sub(anchor))
 							for i := range n {
 								if i%round == 0 {
-									now = now.Add(round * pace)
+									now = now.Add(round * pace())
 									at = int64(now.Sub(anchor))
 								}
 								if l.Acquire(at) != 0 {

@@ -11,7 +11,7 @@ import (
 // A limiter with a clock of its own measures what it sends in half seconds of
 // real time, so it must have lived for two of them at full speed before it knows
 // its rate.
-const life = 1100 * time.Millisecond
+var life = 1100 * time.Millisecond
 
 // lived is s after such a life.
 func lived(s Side) Side {
@@ -25,7 +25,7 @@ func lived(s Side) Side {
 }
 
 func live(loops []measure.Loop) {
-	n := measure.Calibrate(loops, 10*time.Millisecond)
+	n := max(measure.Calibrate(loops, 10*time.Millisecond), 1000)
 	for start := time.Now(); time.Since(start) < life; {
 		measure.Run(loops, n)
 	}

@@ -129,7 +129,7 @@ func (r RepriseAdaptiveCall) Loop(ctx context.Context, op Op, n int) {
 		if _, err := f(ctx); err == nil {
 			c.Succeed()
 		} else {
-			c.Abandon()
+			RepriseCall(r).again(ctx, &c, f, err)
 		}
 	}
 }
