@@ -15,15 +15,14 @@ import (
 // whether to go on. Lock-free, allocates nothing; reads the clock in adaptive
 // mode, once something was throttled.
 func (c *Call) Admit() time.Duration {
-	if c.flags&limited != 0 {
+	if c.flags&(limited|granted) != 0 {
 		return c.admitSlow()
 	}
-	c.flags &^= granted
 	return 0
 }
 
 func (c *Call) admitSlow() time.Duration {
-	if c.engine.limiter.Enabled() {
+	if c.flags&limited != 0 && c.engine.limiter.Enabled() {
 		return c.admit(c.engine.nowNanos())
 	}
 	c.flags &^= granted

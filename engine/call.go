@@ -77,6 +77,11 @@ func (c *Call) Succeed() {
 }
 
 func (c *Call) succeedSlow() {
+	if c.flags == 0 && c.quick != nil {
+		c.quick.Give(firstSuccessTokens) // a first attempt's, to a quota that is not full
+		c.quick = nil
+		return
+	}
 	if c.flags&limited != 0 {
 		e := c.engine
 		if e.policy.Load().system {
@@ -96,7 +101,8 @@ func (c *Call) succeedSlow() {
 // mode. Lock-free, allocates nothing, reads no clock.
 func (c *Call) SucceedAt(now time.Time) {
 	if c.flags&limited != 0 {
-		c.engine.limiter.UpdateAt(now, false)
+		l := c.engine.limiter
+		l.UpdateNanos(l.Nanos(now), false)
 	}
 	c.succeed()
 }
