@@ -107,7 +107,7 @@ func limiters() []Path {
 		},
 		{
 			Name: "limiter-on",
-			What: "The same after a throttle: admitted by the limiter, then told of the success. reprise and aws-adaptive read the clock; reprise-call and mutex are told the time; x-time is an admission alone.",
+			What: "The same after a throttle: admitted by the limiter, then told of the success. reprise, mutex and aws-adaptive read the clock; reprise-call and mutex-told are told the time; reprise-limiter is the limiter without a call and its quota; x-time is an admission alone.",
 			Sides: []Side{
 				call("bare", func() peer.Doer { return peer.Bare{} }, succeeding),
 				warmed("reprise", func() (peer.Doer, func()) {
@@ -137,22 +137,45 @@ func limiters() []Path {
 						}
 					})}
 				}},
-				{Impl: "mutex", New: func(procs int) Instance {
+				{Impl: "reprise-limiter", New: func(procs int) Instance {
+					l, anchor := ratelimit.New(time.Now()), time.Now()
+					start := history(procs, l.UpdateAt, anchor)
+					clock := &clock{now: start}
+					return Instance{Loops: each(procs, func() measure.Loop {
+						return func(n int) {
+							begun := clock.latest(start)
+							now := l.Nanos(begun)
+							for i := range n {
+								if i%round == 0 {
+									now += int64(round * pace())
+								}
+								if l.AcquireNanos(now) != 0 {
+									panic("not admitted")
+								}
+								l.UpdateNanos(now, false)
+							}
+							clock.latest(begun.Add(time.Duration(now - l.Nanos(begun))))
+						}
+					})}
+				}},
+				warmed("mutex", func() (peer.Doer, func()) {
+					m := peer.NewMutexAdaptive()
+					return m, m.Throttle
+				}),
+				{Impl: "mutex-told", New: func(procs int) Instance {
 					l, anchor, start := enabledMutex(procs)
 					m, clock := peer.NewMutex(full, full), &clock{now: start}
 					return Instance{Loops: each(procs, func() measure.Loop {
 						return func(n int) {
 							now := clock.latest(start)
-							at := int64(now.Sub(anchor))
 							for i := range n {
 								if i%round == 0 {
 									now = now.Add(round * pace())
-									at = int64(now.Sub(anchor))
 								}
-								if l.Acquire(at) != 0 {
+								if l.Acquire(int64(now.Sub(anchor))) != 0 {
 									panic("not admitted")
 								}
-								l.Update(at, false)
+								l.Update(int64(now.Sub(anchor)), false)
 								m.Bucket.Give(1)
 							}
 							clock.latest(now)
@@ -186,10 +209,10 @@ func limiters() []Path {
 				side("mutex", func() measure.Loop {
 					l, anchor, end := enabledMutex(1)
 					acquire := func(now time.Time) time.Duration { return l.Acquire(int64(now.Sub(anchor))) }
-					now := int64(dry(acquire, end).Sub(anchor))
+					now := dry(acquire, end)
 					return func(n int) {
 						for range n {
-							if l.Acquire(now) == 0 {
+							if l.Acquire(int64(now.Sub(anchor))) == 0 {
 								panic("admitted")
 							}
 						}

@@ -84,6 +84,9 @@ func NewMutexAdaptive() MutexAdaptive {
 	return MutexAdaptive{NewMutex(500, 500), new(Limiter), time.Now()}
 }
 
+// Throttle is a throttled answer.
+func (m MutexAdaptive) Throttle() { m.limiter.Update(int64(time.Since(m.anchor)), true) }
+
 // Do is one call that succeeds or is given up at once: the limiter's part is what
 // is measured.
 func (m MutexAdaptive) Do(ctx context.Context, op Op) (int, error) {

@@ -45,6 +45,7 @@ var All = []Ratio{
 	// Without a goal: what the above could be suspected of.
 	{"adaptive-off-do", "limiter-off", "reprise", "aws-adaptive", "bare", [2]float64{}},
 	{"adaptive-on-do", "limiter-on", "reprise", "aws-adaptive", "bare", [2]float64{}},
+	{"adaptive-on-limiter", "limiter-on", "reprise-limiter", "aws-adaptive", "bare", [2]float64{}},
 	{"bucket-full-alone", "bucket-full", "reprise", "aws-bucket", "", [2]float64{}},
 	{"bucket-moving-alone", "bucket-moving", "reprise", "aws-bucket", "", [2]float64{}},
 	{"do-vs-mutex", "success", "reprise", "mutex", "bare", [2]float64{}},

@@ -131,7 +131,8 @@ type Interval struct{ Median, Low, High float64 }
 
 func summary(values []float64) Interval {
 	s := benchmath.AssumeNothing.Summary(benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds), 0.95)
-	return Interval{s.Center, s.Lo, s.Hi}
+	// Too few passes have no such interval; then it is all that was seen.
+	return Interval{s.Center, max(s.Lo, slices.Min(values)), min(s.Hi, slices.Max(values))}
 }
 
 // least is what a side costs that is measured to cost less than its base: a part

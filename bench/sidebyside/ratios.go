@@ -33,9 +33,9 @@ type measured struct {
 // processors, as soon as it is known.
 func ratios(flags *flag.FlagSet, args []string) error {
 	plan := run.Plan{}
-	flags.IntVar(&plan.Passes, "passes", 11, "passes, in each of which every side takes its turns")
-	flags.IntVar(&plan.Turns, "turns", 5, "slices of a side in a pass, whose median is the pass's")
-	flags.DurationVar(&plan.Slice, "slice", 3*time.Millisecond, "how long a slice takes")
+	flags.IntVar(&plan.Passes, "passes", 15, "passes, in each of which every side takes its turns")
+	flags.IntVar(&plan.Turns, "turns", 9, "slices of a side in a pass, whose median is the pass's")
+	flags.DurationVar(&plan.Slice, "slice", time.Millisecond, "how long a slice takes")
 	file := flags.String("json", "", "a file for the ratios with their intervals, times and goals")
 	flags.Usage = func() {
 		fmt.Fprintf(flags.Output(), "usage: sidebyside ratios [flags] [ratio...]\n")
