@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/path"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/path"
 )
 
 var procs = []int{1, 2, 4, 8}

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/path"
-	"github.com/reprise-go/reprise/bench/report"
-	"github.com/reprise-go/reprise/bench/run"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/path"
+	"github.com/reprise-go/reprise/bench/internal/report"
+	"github.com/reprise-go/reprise/bench/internal/run"
 )
 
 // fewest is how many passes an interval of order statistics needs to be worth

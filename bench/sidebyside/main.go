@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/reprise-go/reprise/bench/path"
+	"github.com/reprise-go/reprise/bench/internal/path"
 )
 
 func main() {

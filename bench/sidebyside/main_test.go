@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-go/reprise/bench/path"
-	"github.com/reprise-go/reprise/bench/ratio"
-	"github.com/reprise-go/reprise/bench/report"
-	"github.com/reprise-go/reprise/bench/run"
+	"github.com/reprise-go/reprise/bench/internal/path"
+	"github.com/reprise-go/reprise/bench/internal/ratio"
+	"github.com/reprise-go/reprise/bench/internal/report"
+	"github.com/reprise-go/reprise/bench/internal/run"
 )
 
 func TestMain(m *testing.M) {

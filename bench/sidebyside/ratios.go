@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reprise-go/reprise/bench/path"
-	"github.com/reprise-go/reprise/bench/ratio"
-	"github.com/reprise-go/reprise/bench/report"
-	"github.com/reprise-go/reprise/bench/run"
+	"github.com/reprise-go/reprise/bench/internal/path"
+	"github.com/reprise-go/reprise/bench/internal/ratio"
+	"github.com/reprise-go/reprise/bench/internal/report"
+	"github.com/reprise-go/reprise/bench/internal/run"
 )
 
 // measured is a ratio as the JSON file has it.

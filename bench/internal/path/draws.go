@@ -11,7 +11,7 @@ import (
 	sethvargo "github.com/sethvargo/go-retry"
 	"github.com/valyala/fastrand"
 
-	"github.com/reprise-go/reprise/bench/measure"
+	"github.com/reprise-go/reprise/bench/internal/measure"
 	"github.com/reprise-go/reprise/fastbackoff"
 )
 

@@ -4,8 +4,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 
 	"github.com/reprise-go/reprise/atomicbucket"
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/peer"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/peer"
 )
 
 func ourBucket(capacity, tokens uint32) *atomicbucket.Bucket {

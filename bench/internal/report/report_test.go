@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/reprise-go/reprise/bench/path"
-	"github.com/reprise-go/reprise/bench/ratio"
+	"github.com/reprise-go/reprise/bench/internal/path"
+	"github.com/reprise-go/reprise/bench/internal/ratio"
 )
 
 // made is a raw file with every row, twelve passes each: bare costs 1 ns, ours 2

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reprise-go/reprise/bench/measure"
+	"github.com/reprise-go/reprise/bench/internal/measure"
 )
 
 // Path is one piece of work and those that do it.

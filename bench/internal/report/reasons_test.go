@@ -9,7 +9,7 @@ import (
 
 func reasonsFile(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../reasons.txt")
+	text, err := os.ReadFile("../../reasons.txt")
 	require.NoError(t, err)
 	return string(text)
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/peer"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/peer"
 )
 
 // A limiter with a clock of its own measures what it sends in half seconds of

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/reprise-go/reprise/bench/ratio"
+	"github.com/reprise-go/reprise/bench/internal/ratio"
 )
 
 //go:embed page.html

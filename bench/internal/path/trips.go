@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/peer"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/peer"
 )
 
 // stub is a server that answers at once.

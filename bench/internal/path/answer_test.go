@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/reprise-go/reprise/bench/peer"
+	"github.com/reprise-go/reprise/bench/internal/peer"
 	"github.com/reprise-go/reprise/classify"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reprise-go/reprise/bench/ratio"
+	"github.com/reprise-go/reprise/bench/internal/ratio"
 )
 
 // loss is a row that is faster than ours.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/peer"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/peer"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/ratelimit"

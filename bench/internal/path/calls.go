@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/peer"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/peer"
 	"github.com/reprise-go/reprise/engine"
 )
 

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
 
-	"github.com/reprise-go/reprise/bench/path"
-	"github.com/reprise-go/reprise/bench/ratio"
+	"github.com/reprise-go/reprise/bench/internal/path"
+	"github.com/reprise-go/reprise/bench/internal/ratio"
 )
 
 // Key names a row.

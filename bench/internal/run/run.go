@@ -4,8 +4,8 @@ package run
 import (
 	"time"
 
-	"github.com/reprise-go/reprise/bench/measure"
-	"github.com/reprise-go/reprise/bench/path"
+	"github.com/reprise-go/reprise/bench/internal/measure"
+	"github.com/reprise-go/reprise/bench/internal/path"
 )
 
 // Plan is how long and how often.
