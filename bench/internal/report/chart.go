@@ -71,7 +71,7 @@ func overProcs(title, text string, lines []series, procs []int) (figure, error) 
 		p.X.Min, p.X.Max = 0.5, float64(len(procs))+0.5
 		p.X.Tick.Marker = procTicks(procs)
 		logAxis(&p.Y, low, high, func(v float64) string { return shortNumber(v) + "x" })
-		p.Add(grid(p, false), rule(p.X.Min, 1, p.X.Max, 1))
+		p.Add(grid(false), rule(p.X.Min, 1, p.X.Max, 1))
 		for i, l := range lines {
 			var xys plotter.XYs
 			for _, pt := range l.points {
@@ -110,7 +110,7 @@ func bySide(title, text string, sides []string, rows [][]float64, procs []int, a
 	d, err := both(title+", nanoseconds an operation", height, func(s size) *plot.Plot {
 		p := sidePlot(s, sides)
 		logAxis(&p.X, low, high, func(v float64) string { return shortNumber(v) + " ns" })
-		p.Add(grid(p, true))
+		p.Add(grid(true))
 		for i := range procs {
 			var xys plotter.XYs
 			for side, row := range rows {
@@ -138,7 +138,7 @@ func bySide(title, text string, sides []string, rows [][]float64, procs []int, a
 		p := sidePlot(s, sides)
 		p.X.Min, p.X.Max = 0, most*1.05
 		p.X.Tick.Marker = evenTicks{most, " allocs"}
-		p.Add(grid(p, true))
+		p.Add(grid(true))
 		for side, a := range allocs {
 			y := float64(len(sides) - 1 - side)
 			bar, err := plotter.NewPolygon(plotter.XYs{{X: 0, Y: y - 0.28}, {X: a, Y: y - 0.28}, {X: a, Y: y + 0.28}, {X: 0, Y: y + 0.28}})
@@ -160,9 +160,10 @@ func sidePlot(s size, sides []string) *plot.Plot {
 	p.Y.Min, p.Y.Max = -0.6, float64(len(sides))-0.4
 	var names plot.ConstantTicks
 	for i, name := range sides {
-		names = append(names, plot.Tick{Value: float64(len(sides) - 1 - i), Label: name})
+		names = append(names, plot.Tick{Value: float64(len(sides) - 1 - i), Label: name + "   "}) // the page's font may be wider
 	}
 	p.Y.Tick.Marker = names
+	p.Y.Padding = 6 // names and bars
 	return p
 }
 
@@ -192,7 +193,7 @@ func rule(x0, y0, x1, y1 float64) *plotter.Line {
 }
 
 // grid has lines at the ticks with labels; both says whether along both axes.
-func grid(_ *plot.Plot, both bool) *plotter.Grid {
+func grid(both bool) *plotter.Grid {
 	g := plotter.NewGrid()
 	g.Vertical.Color, g.Horizontal.Color = pale, pale
 	g.Vertical.Width, g.Horizontal.Width = 0.6, 0.6

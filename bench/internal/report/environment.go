@@ -2,6 +2,7 @@ package report
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -46,6 +47,11 @@ func Environment() []benchfmt.Config {
 			commit = s.Value[:min(12, len(s.Value))] + commit
 		case s.Key == "vcs.modified" && s.Value == "true":
 			commit += " and changes"
+		}
+	}
+	if commit == "" { // built in a linked work tree, which go does not look into
+		if out, err := exec.Command("git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*").Output(); err == nil {
+			commit = strings.TrimSpace(string(out))
 		}
 	}
 	add("commit", commit)
