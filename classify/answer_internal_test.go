@@ -1,7 +1,9 @@
 package classify
 
 import (
+	"net"
 	"reflect"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,4 +40,19 @@ func TestOthersAreAsked(t *testing.T) {
 		assert.False(t, asRepeatsUnwrap(reflect.TypeOf(err)), "%T", err)
 		assert.NotZero(t, traitsOf(err)&hasAs, "%T", err)
 	}
+}
+
+type late struct{ status int }
+
+func (late) Error() string         { return "late" }
+func (e late) HTTPStatusCode() int { return e.status }
+func (late) Unwrap() error {
+	return &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+}
+
+// Who answered was sent to, though the error below is about a dial and the status
+// is no failure. A status of 0 is no answer.
+func TestAnAnswerWasSentFor(t *testing.T) {
+	assert.False(t, Default.ExplainError(late{200}).NeverSent)
+	assert.True(t, Default.ExplainError(late{0}).NeverSent)
 }
