@@ -122,7 +122,7 @@ bin/reprise:
 
 bin/sidebyside:
 	@mkdir -p bin
-	go build -C bench -o $(CURDIR)/bin/sidebyside ./sidebyside
+	@go build -C bench -o $(CURDIR)/bin/sidebyside ./sidebyside
 
 bin/tools:
 	go build -C tools -o $(CURDIR)/bin/ tool
