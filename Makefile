@@ -53,7 +53,7 @@ fuzz: ## each fuzz target in turn, FUZZTIME each (10s; 5000x is a count of input
 bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), and the peers', COUNT rounds in turn (6), through benchstat
 	@mkdir -p bin; : >bin/bench.txt
 	@set -e; for round in $$(seq $(COUNT)); do for m in $(MODULES); do echo "== round $$round of $(COUNT): $$m"; \
-	case $$m in ./bench) what="-bench /./procs=[12]$$";; *) what="-bench . -cpu $(PROCS)";; esac; \
+	case $$m in ./bench) what="-bench /././procs=[12]$$";; *) what="-bench . -cpu $(PROCS)";; esac; \
 	(cd $$m && go test -run '^$$' $$what -benchmem -benchtime $(BENCHTIME) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
 	go tool benchstat bin/bench.txt
 
