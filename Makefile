@@ -18,7 +18,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million soak differential-long 386 arm64 bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full door-cost servers vectors lint ci checks demo-check mutants million soak differential-long 386 arm64 bin/reprise bin/sidebyside bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,11 +52,19 @@ fuzz: ## each fuzz target in turn, FUZZTIME each (10s; 5000x is a count of input
 	for p in $$packages; do words=$$(go test -list '^Fuzz' $$p); for f in $$words; do case $$f in Fuzz*) \
 	echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
 
-bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), COUNT rounds in turn (6), through benchstat
+bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), and the peers', COUNT rounds in turn (6), through benchstat
 	@mkdir -p bin; : >bin/bench.txt
 	@set -e; for round in $$(seq $(COUNT)); do for m in $(MODULES); do echo "== round $$round of $(COUNT): $$m"; \
-	(cd $$m && go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -cpu $(PROCS) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
+	case $$m in ./bench) what="-bench /././procs=[12]$$";; *) what="-bench . -cpu $(PROCS)";; esac; \
+	(cd $$m && go test -run '^$$' $$what -benchmem -benchtime $(BENCHTIME) ./...) >>bin/bench.txt || { tail -20 bin/bench.txt; exit 1; }; done; done
 	go tool benchstat bin/bench.txt
+
+bench-ratios: bin/sidebyside ## how many times faster than its peers the engine is, a line a ratio, in a minute (ARGS="-json FILE", "jitter")
+	@bin/sidebyside ratios $(ARGS)
+
+bench-full: bin/sidebyside ## every path, peer and 1 to 8 processors in interleaved passes: benchstat, bench/RESULTS.md, a page with charts
+	@status=0; bin/sidebyside full $(ARGS) || status=$$?; \
+	go tool benchstat -col /impl -row /path,/procs bin/bench-full.txt && exit $$status
 
 door-cost: servers ## what a door adds to a request of a healthy upstream, beside the bare client (ARGS="--json", "-blocks 4")
 	@go build -C proof/upstreams -o $(CURDIR)/bin/doorcost ./doorcost
@@ -132,6 +140,10 @@ demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report mu
 
 bin/reprise:
 	go build -C cmd/reprise -o $(CURDIR)/bin/reprise .
+
+bin/sidebyside:
+	@mkdir -p bin
+	@go build -C bench -o $(CURDIR)/bin/sidebyside ./sidebyside
 
 bin/tools:
 	go build -C tools -o $(CURDIR)/bin/ tool

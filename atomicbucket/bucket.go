@@ -97,6 +97,13 @@ func (b *Bucket) Full() bool {
 // Lock-free: a failed CAS means that another operation succeeded. Never blocks,
 // reads no clock, allocates nothing.
 func (b *Bucket) Give(n uint32) {
+	if b.word.Load() < 0 { // not full; small enough to be inlined
+		b.giveSlow(n)
+	}
+}
+
+//go:noinline
+func (b *Bucket) giveSlow(n uint32) {
 	for {
 		old := b.word.Load()
 		if old >= 0 || n == 0 {

@@ -164,8 +164,11 @@ func (x *exam) ask(err error, t traits) {
 		}
 	}
 	if t&saysStatus != 0 && x.status == 0 {
-		// A 2xx beside an error means that the error came later.
-		if status := err.(statusCoder).HTTPStatusCode(); status >= 300 || x.c.overrides(status) {
+		// A 2xx beside an error means that the error came later. Who answered was
+		// sent to, whatever the error below says of a connection.
+		status := err.(statusCoder).HTTPStatusCode()
+		x.unproven = x.unproven || status > 0
+		if status >= 300 || x.c.overrides(status) {
 			x.status = status
 		}
 	}

@@ -140,7 +140,7 @@ func examineType(typ reflect.Type, err error) traits {
 	if _, ok := err.(equaler); ok {
 		t |= hasIs
 	}
-	if _, ok := err.(converter); ok {
+	if _, ok := err.(converter); ok && !asRepeatsUnwrap(typ) {
 		t |= hasAs
 	}
 	switch err.(type) {
@@ -154,6 +154,35 @@ func examineType(typ reflect.Type, err error) traits {
 		t |= mayBeNil
 	}
 	return t
+}
+
+// asRepeatsUnwrap recognises the errors around every answer of an AWS service.
+// They embed the error that has their status and their Unwrap, and their As
+// hands the question on to it: a walk learns nothing from it that Unwrap does not
+// lead to, and seven questions through package errors cost it most of a
+// microsecond, on the one error that clients of AWS classify most.
+func asRepeatsUnwrap(typ reflect.Type) bool {
+	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
+		return false
+	}
+	outer := typ.Elem()
+	if !isAnswerError(outer.PkgPath(), outer.Name()) || outer.NumField() == 0 {
+		return false
+	}
+	inner := outer.Field(0)
+	if !inner.Anonymous || inner.Type.Kind() != reflect.Pointer {
+		return false
+	}
+	embedded := inner.Type.Elem()
+	return embedded.Name() == "ResponseError" && embedded.PkgPath() == "github.com/aws/smithy-go/transport/http" ||
+		asRepeatsUnwrap(inner.Type)
+}
+
+// isAnswerError knows the SDK's own answer and the one that S3 puts around it.
+func isAnswerError(path, name string) bool {
+	return name == "ResponseError" &&
+		(path == "github.com/aws/aws-sdk-go-v2/aws/transport/http" ||
+			path == "github.com/aws/aws-sdk-go-v2/service/internal/s3shared")
 }
 
 var (

@@ -87,6 +87,11 @@ func (c *Call) Succeed() {
 }
 
 func (c *Call) succeedSlow() {
+	if c.quick != nil && c.quick != outOfLine {
+		c.quick.Give(firstSuccessTokens) // a first attempt's, to a quota that is not full
+		c.quick = nil
+		return
+	}
 	if c.limited() {
 		e := c.engine
 		if e.policy.Load().system {
@@ -106,7 +111,8 @@ func (c *Call) succeedSlow() {
 // mode. Lock-free, allocates nothing, reads no clock.
 func (c *Call) SucceedAt(now time.Time) {
 	if c.limited() {
-		c.engine.limiter.UpdateAt(now, false)
+		l := c.engine.limiter
+		l.UpdateNanos(l.Nanos(now), false)
 	}
 	c.succeed()
 }

@@ -85,6 +85,10 @@ func doAsking[T any](ctx context.Context, e *Engine, op func(context.Context) (T
 //
 //go:noinline
 func finishFirst[T any](ctx context.Context, e *Engine, op func(context.Context) (T, error), v T, err error) (T, error) {
+	if err == nil && e.direct == e.quota {
+		e.quota.Give(firstSuccessTokens) // all that Call.Succeed would do
+		return v, nil
+	}
 	c := e.Begin()
 	return finish(ctx, &c, op, v, err)
 }

@@ -1,0 +1,2 @@
+// Package report makes a table and a page of what was measured.
+package report
