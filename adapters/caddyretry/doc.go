@@ -1,0 +1,2 @@
+// Package caddyretry is a transport for Caddy.
+package caddyretry
