@@ -90,9 +90,15 @@ type dialError struct {
 	cause error
 }
 
-func (e *dialError) Unwrap() []error {
-	if e.cause == nil {
-		return []error{e.DialError}
+// Unwrap returns the cause.
+func (e *dialError) Unwrap() error { return e.cause }
+
+// As is where Caddy finds its own: beside the cause and not above it, since of two
+// errors joined only what both say of a request that was not sent would count.
+func (e *dialError) As(target any) bool {
+	to, ok := target.(*reverseproxy.DialError)
+	if ok {
+		*to = e.DialError
 	}
-	return []error{e.DialError, e.cause}
+	return ok
 }

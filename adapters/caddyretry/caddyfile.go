@@ -67,10 +67,12 @@ func (t *Transport) UnmarshalCaddyfile(d *caddyfile.Dispenser) error {
 		}
 	}
 	if f, wrong := t.check(); wrong {
-		if at := r.said[f.key]; at != nil {
-			return at.WrapErr(f)
+		for key := f.key; key != ""; key = key[:max(strings.LastIndexByte(key, '.'), 0)] {
+			if at := r.said[key]; at != nil {
+				return at.WrapErr(f)
+			}
 		}
-		return d.WrapErr(f) // such as a default that another setting makes wrong
+		return d.WrapErr(f)
 	}
 	return nil
 }

@@ -208,8 +208,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	t.SetScheme(req)
 	ctx := req.Context()
-	if ctx.Value(caddyhttp.ServerCtxKey) == nil {
-		return t.base.RoundTrip(req) // a health check: nobody has sent it
+	if ctx.Value(caddyhttp.VarsCtxKey) == nil {
+		return t.base.RoundTrip(req) // a health check: no client has sent it
 	}
 	if !t.adopted.Load() {
 		t.kept.adopt(t.load, t.engineSettings(), t.logger)
