@@ -49,7 +49,6 @@ type site struct {
 	t    *testing.T
 	addr string // of the site
 	log  string // the file of its access and error log
-	json []byte
 }
 
 // url of a path.
@@ -86,7 +85,7 @@ func adapt(text string) ([]byte, error) {
 // serve runs a site with a body, until the test's end.
 func serve(t *testing.T, body string) *site {
 	t.Helper()
-	s := &site{t: t, addr: freeAddr(t), log: filepath.Join(t.TempDir(), "log")}
+	s := &site{t: t, log: filepath.Join(t.TempDir(), "log")}
 	t.Cleanup(func() {
 		require.NoError(t, caddy.Stop())
 		assert.Empty(t, caddyretry.Names(), "engines were kept that no configuration has")
@@ -95,11 +94,20 @@ func serve(t *testing.T, body string) *site {
 	return s
 }
 
-// load is a reload with another body.
+// load is a reload with another body, on another port: a connection that comes while
+// Caddy hands a listener over may be lost.
 func (s *site) load(body string) error {
-	out, err := adapt(caddyfile(s.addr, s.log, body))
+	addr := freeAddr(s.t)
+	err := s.loadAt(addr, body)
+	if err == nil {
+		s.addr = addr
+	}
+	return err
+}
+
+func (s *site) loadAt(addr, body string) error {
+	out, err := adapt(caddyfile(addr, s.log, body))
 	require.NoError(s.t, err)
-	s.json = out
 	return caddy.Load(out, true)
 }
 
@@ -160,11 +168,11 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// engineOf returns the engine of an upstream under the name "".
+// engineOf returns the engine of an upstream under the name that is the default.
 func engineOf(t *testing.T, upstream string) *engine.Engine {
 	t.Helper()
-	e := caddyretry.EnginesOf("")[upstream]
-	require.NotNil(t, e, "%s has no engine; there are those of %v", upstream, caddyretry.EnginesOf(""))
+	e := caddyretry.EnginesOf("caddy")[upstream]
+	require.NotNil(t, e, "%s has no engine; there are those of %v", upstream, caddyretry.EnginesOf("caddy"))
 	return e
 }
 

@@ -19,6 +19,9 @@ type kept struct {
 	// fleet is what calls use; nil until the first one.
 	fleet atomic.Pointer[fleet]
 
+	// calls and attempts count what has ended. Writers add; nothing is published.
+	calls, attempts atomic.Uint64
+
 	mu      sync.Mutex // held when configurations change, never by a call
 	config  any        // the configuration that is being set up, or was last
 	load    uint64     // its number, from 1

@@ -10,13 +10,13 @@ import (
 	"github.com/reprise-go/reprise/engine"
 )
 
-// metrics reads, when it is asked, what the engines have counted. There are as many
-// values of the label upstream as there are engines, of which max_upstreams bounds
-// the number.
+// metrics reads, when it is asked, what the engines have counted. The names and
+// labels are those of adapters/promretry: engine is the transport's name, key the
+// upstream, of which there are as many as engines, whose number max_upstreams bounds.
 type metrics struct {
-	tokens, capacity, retries, unsent, hedges, recoveries, stops *prometheus.Desc
-	limiterOn, limiterFill, limiterMeasured, limiterWaiting      *prometheus.Desc
-	engines, engineLimit, overflowed                             *prometheus.Desc
+	tokens, capacity, retries, unsent, hedges, recoveries, stops                            *prometheus.Desc
+	limiterOn, limiterFill, limiterMeasured, limiterTokens, limiterCapacity, limiterWaiting *prometheus.Desc
+	calls, attempts, engines, engineLimit, overflows                                        *prometheus.Desc
 }
 
 var theMetrics = newMetrics()
@@ -35,31 +35,35 @@ func register(registry *prometheus.Registry) error {
 
 func newMetrics() *metrics {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("reprise_"+name, help, append([]string{"name"}, labels...), nil)
+		return prometheus.NewDesc("reprise_"+name, help, append([]string{"engine"}, labels...), nil)
 	}
 	return &metrics{
-		tokens:          desc("quota_tokens", "Tokens in the retry quota.", "upstream"),
-		capacity:        desc("quota_capacity_tokens", "Tokens that the retry quota holds at the most; 0 in legacy mode, which has none.", "upstream"),
-		retries:         desc("retries_total", "Retries granted, by the class of the failure.", "upstream", "class"),
-		unsent:          desc("unsent_retries_total", "Retries granted and never sent; their tokens were given back.", "upstream"),
-		hedges:          desc("hedges_total", "Attempts sent beside another, paid for like retries and not counted among them.", "upstream"),
-		recoveries:      desc("recoveries_total", "Calls that succeeded on a retry.", "upstream"),
-		stops:           desc("stops_total", "Calls that ended without success, by the reason for which there was no further attempt.", "upstream", "reason"),
-		limiterOn:       desc("limiter_enabled", "1 once something was throttled in adaptive mode.", "upstream"),
-		limiterFill:     desc("limiter_fill_attempts_per_second", "Attempts per second that the send limiter lets through.", "upstream"),
-		limiterMeasured: desc("limiter_measured_attempts_per_second", "Attempts per second that the send limiter has measured.", "upstream"),
-		limiterWaiting:  desc("limiter_waiting", "Calls that wait for the send limiter.", "upstream"),
-		engines:         desc("group_engines", "Upstreams that have an engine."),
-		engineLimit:     desc("group_limit", "Upstreams that can have an engine at one time."),
-		overflowed:      desc("group_overflowed_total", "Look-ups of upstreams for which there was no engine left, and so no retry."),
+		tokens:          desc("quota_tokens", "Tokens in the retry quota.", "key"),
+		capacity:        desc("quota_capacity_tokens", "Tokens that the retry quota holds at the most.", "key"),
+		retries:         desc("retries_total", "Retries granted, by the class of the failure.", "key", "class"),
+		unsent:          desc("unsent_retries_total", "Retries and hedges granted and never sent; their tokens were given back.", "key"),
+		hedges:          desc("hedges_total", "Attempts sent beside another, paid for like retries and not counted among them.", "key"),
+		recoveries:      desc("recoveries_total", "Calls that succeeded on a retry.", "key"),
+		stops:           desc("stops_total", "Calls that ended without success, by the reason for which there was no further attempt.", "key", "reason"),
+		limiterOn:       desc("limiter_enabled", "1 once something was throttled in adaptive mode.", "key"),
+		limiterFill:     desc("limiter_fill_attempts_per_second", "Attempts per second that the send limiter lets through.", "key"),
+		limiterMeasured: desc("limiter_measured_attempts_per_second", "Attempts per second that the send limiter has measured.", "key"),
+		limiterTokens:   desc("limiter_tokens", "Attempts that the send limiter would let through at once.", "key"),
+		limiterCapacity: desc("limiter_capacity_tokens", "Attempts that it would let through at once after a pause.", "key"),
+		limiterWaiting:  desc("limiter_waiting", "Calls that wait for the send limiter.", "key"),
+		calls:           desc("calls_total", "Calls that have ended, whatever their end.", "key"),
+		attempts:        desc("attempts_total", "Attempts that these calls made.", "key"),
+		engines:         desc("group_engines", "Engines in the group."),
+		engineLimit:     desc("group_engines_limit", "Engines that the group holds at the most."),
+		overflows:       desc("group_overflows_total", "Look-ups that found no room: calls without retries."),
 	}
 }
 
 // Describe names all that Collect sends.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		m.tokens, m.capacity, m.retries, m.unsent, m.hedges, m.recoveries, m.stops,
-		m.limiterOn, m.limiterFill, m.limiterMeasured, m.limiterWaiting, m.engines, m.engineLimit, m.overflowed,
+		m.tokens, m.capacity, m.retries, m.unsent, m.hedges, m.recoveries, m.stops, m.limiterOn, m.limiterFill, m.limiterMeasured,
+		m.limiterTokens, m.limiterCapacity, m.limiterWaiting, m.calls, m.attempts, m.engines, m.engineLimit, m.overflows,
 	} {
 		to <- d
 	}
@@ -80,7 +84,9 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 		stats := f.group.Stats()
 		gauge(to, m.engines, float64(stats.Engines), k.name)
 		gauge(to, m.engineLimit, float64(stats.Limit), k.name)
-		counter(to, m.overflowed, stats.Overflowed, k.name)
+		counter(to, m.overflows, stats.Overflowed, k.name)
+		counter(to, m.calls, k.calls.Load(), k.name, "")
+		counter(to, m.attempts, k.attempts.Load(), k.name, "")
 		for upstream, e := range f.group.All() {
 			m.collect(to, e.Stats(), k.name, label(upstream))
 		}
@@ -88,12 +94,10 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 }
 
 func (m *metrics) collect(to chan<- prometheus.Metric, stats engine.Stats, name, upstream string) {
-	gauge(to, m.tokens, float64(stats.QuotaLevel), name, upstream)
-	capacity := stats.QuotaCapacity
-	if stats.Mode == engine.Legacy {
-		capacity = 0
+	if stats.Mode != engine.Legacy {
+		gauge(to, m.tokens, float64(stats.QuotaLevel), name, upstream)
+		gauge(to, m.capacity, float64(stats.QuotaCapacity), name, upstream)
 	}
-	gauge(to, m.capacity, float64(capacity), name, upstream)
 	counter(to, m.retries, stats.TransientRetries, name, upstream, "transient")
 	counter(to, m.retries, stats.ThrottlingRetries, name, upstream, "throttling")
 	counter(to, m.unsent, stats.UnsentRetries, name, upstream)
@@ -112,6 +116,8 @@ func (m *metrics) collect(to chan<- prometheus.Metric, stats engine.Stats, name,
 		gauge(to, m.limiterOn, enabled, name, upstream)
 		gauge(to, m.limiterFill, stats.Limiter.FillRate, name, upstream)
 		gauge(to, m.limiterMeasured, stats.Limiter.MeasuredRate, name, upstream)
+		gauge(to, m.limiterTokens, stats.Limiter.Level, name, upstream)
+		gauge(to, m.limiterCapacity, stats.Limiter.Capacity, name, upstream)
 		gauge(to, m.limiterWaiting, float64(stats.Limiter.Waiting), name, upstream)
 	}
 }

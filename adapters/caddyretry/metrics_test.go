@@ -29,16 +29,19 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, s.load(body))
 	got := s.get("/metrics").body
 	for _, line := range []string{
-		`reprise_quota_tokens{name="orders",upstream="ADDR"} 462`,
-		`reprise_quota_capacity_tokens{name="orders",upstream="ADDR"} 500`,
-		`reprise_retries_total{class="transient",name="orders",upstream="ADDR"} 2`,
-		`reprise_retries_total{class="throttling",name="orders",upstream="ADDR"} 2`,
-		`reprise_stops_total{name="orders",reason="max_attempts",upstream="ADDR"} 2`,
-		`reprise_unsent_retries_total{name="orders",upstream="ADDR"} 0`,
-		`reprise_recoveries_total{name="orders",upstream="ADDR"} 0`,
-		`reprise_limiter_enabled{name="orders",upstream="ADDR"} 1`,
-		`reprise_group_engines{name="orders"} 1`,
-		`reprise_group_limit{name="orders"} 1024`,
+		`reprise_quota_tokens{engine="orders",key="ADDR"} 462`,
+		`reprise_quota_capacity_tokens{engine="orders",key="ADDR"} 500`,
+		`reprise_retries_total{class="transient",engine="orders",key="ADDR"} 2`,
+		`reprise_retries_total{class="throttling",engine="orders",key="ADDR"} 2`,
+		`reprise_stops_total{engine="orders",key="ADDR",reason="max_attempts"} 2`,
+		`reprise_unsent_retries_total{engine="orders",key="ADDR"} 0`,
+		`reprise_recoveries_total{engine="orders",key="ADDR"} 0`,
+		`reprise_limiter_enabled{engine="orders",key="ADDR"} 1`,
+		`reprise_group_engines{engine="orders"} 1`,
+		`reprise_group_engines_limit{engine="orders"} 1024`,
+		`reprise_group_overflows_total{engine="orders"} 0`,
+		`reprise_calls_total{engine="orders",key=""} 2`,
+		`reprise_attempts_total{engine="orders",key=""} 6`,
 	} {
 		assert.Contains(t, got, strings.ReplaceAll(line, "ADDR", w.addr)+"\n")
 	}
@@ -47,7 +50,8 @@ func TestMetrics(t *testing.T) {
 	require.NoError(t, s.load("metrics /metrics\n"+proxy(w.addr, "mode legacy")))
 	s.get("/")
 	got = s.get("/metrics").body
-	assert.Contains(t, got, `reprise_quota_capacity_tokens{name="",upstream="`+w.addr+`"} 0`)
+	assert.Contains(t, got, `reprise_retries_total{class="transient",engine="caddy",key="`+w.addr+`"}`)
+	assert.NotContains(t, got, "reprise_quota_capacity_tokens{", "legacy mode has no quota")
 	assert.NotContains(t, got, "orders", "what no configuration has is gone")
 }
 
@@ -60,5 +64,5 @@ func TestMetricsOfOddUpstreams(t *testing.T) {
 	}
 	r := s.get("/metrics")
 	assert.Equal(t, 200, r.status)
-	assert.Contains(t, r.body, `reprise_group_engines{name=""} 2`)
+	assert.Contains(t, r.body, `reprise_group_engines{engine="caddy"} 2`)
 }

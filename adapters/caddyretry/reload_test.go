@@ -98,7 +98,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, 500-56, engineOf(t, w.addr).Stats().QuotaLevel)
 
 	err := s.load(two("max_attempts 4", "max_attempts 5"))
-	require.ErrorContains(t, err, `name is "" in two transports that want engines with different settings`)
+	require.ErrorContains(t, err, `name is "caddy" in two transports that want engines with different settings`)
 	require.ErrorContains(t, err, `"max_attempts":4`)
 	require.ErrorContains(t, err, `"max_attempts":5`)
 
@@ -107,7 +107,7 @@ func TestNames(t *testing.T) {
 	s.get("/b")
 	assert.Equal(t, 500-3*28, engineOf(t, w.addr).Stats().QuotaLevel)
 	assert.Equal(t, 500-4*14, caddyretry.EnginesOf("other")[w.addr].Stats().QuotaLevel)
-	assert.ElementsMatch(t, []string{"", "other"}, caddyretry.Names())
+	assert.ElementsMatch(t, []string{"caddy", "other"}, caddyretry.Names())
 
 	require.NoError(t, s.load(two("name other", "name other")))
 	assert.Equal(t, []string{"other"}, caddyretry.Names(), "what no configuration has is gone")
@@ -145,9 +145,10 @@ func TestReloadUnderLoad(t *testing.T) {
 		if i%2 == 0 {
 			block += "\nbackoff {\n max 1s\n}"
 		}
-		assert.NoError(t, s.load(proxy(w.addr, block)))
+		assert.NoError(t, s.loadAt(s.addr, proxy(w.addr, block)))
 	}
 	running.Wait()
+	require.NoError(t, s.load(proxy(w.addr, "max_attempts 2")))
 	s.get("/") // with the last settings
 	stats := e.Stats()
 	assert.Same(t, e, engineOf(t, w.addr))

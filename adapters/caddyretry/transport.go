@@ -29,7 +29,7 @@ type Transport struct {
 
 	// Name of the engines: transports with the same name share them, in one
 	// configuration and from one to the next. Transports of one configuration that
-	// want different engine settings need different names. Default: "".
+	// want different engine settings need different names. Default: caddy.
 	Name string `json:"name,omitempty"`
 	// Mode is standard, adaptive or legacy (R1). Default: standard.
 	Mode string `json:"mode,omitempty"`
@@ -169,9 +169,15 @@ func (t *Transport) attemptTimeouts() (limits []time.Duration) {
 	return limits
 }
 
+const defaultName = "caddy"
+
 // keep takes the engines of the transport's name.
 func (t *Transport) keep(ctx caddy.Context, s engineSettings) (err error) {
-	t.kept, err = enter(t.Name)
+	name := t.Name
+	if name == "" {
+		name = defaultName
+	}
+	t.kept, err = enter(name)
 	if err == nil {
 		t.load, err = t.kept.claim(ctx.GetMetricsRegistry(), s)
 	}
@@ -240,6 +246,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp, err = l.end(resp, err)
 	}
 	r := reportOf(resp, err)
+	t.kept.calls.Add(1)
+	t.kept.attempts.Add(uint64(r.attempts))
 	if t.looped {
 		r.attempts += before.attempts
 		before.keep(repl, req, r.attempts)

@@ -321,7 +321,7 @@ func TestProxyProtocolHasOneEngine(t *testing.T) {
 	for range 3 {
 		assert.Equal(t, "hello", s.get("/").body)
 	}
-	assert.Len(t, caddyretry.EnginesOf(""), 1)
+	assert.Len(t, caddyretry.EnginesOf("caddy"), 1)
 	engineOf(t, ln.Addr().String())
 }
 
@@ -339,7 +339,7 @@ func TestHealthChecksAreNotRetried(t *testing.T) {
 	assert.Equal(t, "/health", <-asked)
 	s.logged("status code out of tolerances")
 	assert.Empty(t, asked)
-	assert.Empty(t, caddyretry.EnginesOf(""))
+	assert.Empty(t, caddyretry.EnginesOf("caddy"))
 }
 
 // Peer fault 118: a connection that died is a failed attempt, which the quota pays
