@@ -47,7 +47,7 @@ func transportOf(t *testing.T, config []byte) (tr caddyretry.Transport, asJSON s
 
 // All settings, ours and Caddy's, through a Caddyfile and JSON.
 func TestCaddyfile(t *testing.T) {
-	config, err := adapt(caddyfile("127.0.0.1:1", "log", proxy("127.0.0.1:2", `
+	config, err := adapt(siteFile("127.0.0.1:1", "log", proxy("127.0.0.1:2", `
 		name orders
 		mode adaptive
 		service dynamodb
@@ -102,7 +102,7 @@ func TestCaddyfile(t *testing.T) {
 	assert.Equal(t, 9, tr.KeepAlive.MaxIdleConns)
 	assert.Contains(t, string(tr.TLS.CARaw), "AAAA")
 
-	config, err = adapt(caddyfile("127.0.0.1:1", "log", "reverse_proxy 127.0.0.1:2 {\n transport reprise\n }"))
+	config, err = adapt(siteFile("127.0.0.1:1", "log", "reverse_proxy 127.0.0.1:2 {\n transport reprise\n }"))
 	require.NoError(t, err)
 	_, text := transportOf(t, config)
 	assert.Equal(t, "{}", text, "no block is all defaults")

@@ -54,8 +54,8 @@ type site struct {
 // url of a path.
 func (s *site) url(path string) string { return "http://" + s.addr + path }
 
-// caddyfile is a whole Caddyfile around the body of a site.
-func caddyfile(addr, log, body string) string {
+// siteFile is a whole Caddyfile around the body of a site.
+func siteFile(addr, log, body string) string {
 	return fmt.Sprintf(`{
 	admin off
 	persist_config off
@@ -106,7 +106,7 @@ func (s *site) load(body string) error {
 }
 
 func (s *site) loadAt(addr, body string) error {
-	out, err := adapt(caddyfile(addr, s.log, body))
+	out, err := adapt(siteFile(addr, s.log, body))
 	require.NoError(s.t, err)
 	return caddy.Load(out, true)
 }
