@@ -15,7 +15,8 @@ import (
 )
 
 // transportOf is the transport in a configuration.
-func transportOf(t *testing.T, config []byte) (tr caddyretry.Transport, asJSON string) {
+func transportOf(t *testing.T, config []byte) (tr *caddyretry.Transport, asJSON string) {
+	tr = new(caddyretry.Transport)
 	var whole any
 	require.NoError(t, gojson.Unmarshal(config, &whole))
 	var found map[string]any
@@ -41,7 +42,7 @@ func transportOf(t *testing.T, config []byte) (tr caddyretry.Transport, asJSON s
 	delete(found, "protocol")
 	text, err := gojson.Marshal(found)
 	require.NoError(t, err)
-	require.NoError(t, caddy.StrictUnmarshalJSON(text, &tr))
+	require.NoError(t, caddy.StrictUnmarshalJSON(text, tr))
 	return tr, string(text)
 }
 

@@ -59,10 +59,10 @@ func TestMetrics(t *testing.T) {
 func TestMetricsOfOddUpstreams(t *testing.T) {
 	fast(t)
 	s := serve(t, "metrics /metrics\n"+proxy("{http.request.header.X-To}:80", "dial_timeout 10ms"))
-	for _, to := range []string{"\xff\xfe", "\xff"} {
+	for _, to := range []string{"\xff\xfe", "\xff", strings.Repeat("a", 400), strings.Repeat("b", 400)} {
 		s.do("GET", "/", "", "X-To", to)
 	}
 	r := s.get("/metrics")
 	assert.Equal(t, 200, r.status)
-	assert.Contains(t, r.body, `reprise_group_engines{engine="caddy"} 2`)
+	assert.Contains(t, r.body, `reprise_group_engines{engine="caddy"} 3`)
 }

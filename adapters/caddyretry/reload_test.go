@@ -69,6 +69,23 @@ func TestReloadWithNewEngines(t *testing.T) {
 	assert.LessOrEqual(t, engineOf(t, w.addr).Stats().QuotaLevel, 200-28)
 }
 
+// Legacy mode has no quota to carry over, and is reconfigured like another.
+func TestReloadOfLegacyMode(t *testing.T) {
+	fast(t)
+	w := serveWire(t, say(503, ""))
+	s := serve(t, proxy(w.addr, "mode legacy"))
+	s.get("/")
+	e := engineOf(t, w.addr)
+	assert.Equal(t, 5, w.hits())
+	require.NoError(t, s.load(proxy(w.addr, "mode legacy\nmax_attempts 2")))
+	s.get("/")
+	assert.Equal(t, 7, w.hits())
+	assert.Same(t, e, engineOf(t, w.addr))
+	require.NoError(t, s.load(proxy(w.addr, "")))
+	s.get("/")
+	assert.Equal(t, 500-28, engineOf(t, w.addr).Stats().QuotaLevel)
+}
+
 // A configuration that fails changes nothing of the one that goes on.
 func TestFailedReload(t *testing.T) {
 	fast(t)

@@ -38,6 +38,8 @@ func reportOf(resp *http.Response, err error) report {
 	switch {
 	case errors.As(err, &ended):
 		return report{attempts: ended.Attempts, reason: ended.Reason.String(), class: ended.Class.String()}
+	case err == error(errTimeout): // the answer came when nobody waited any longer
+		return report{attempts: 1, reason: engine.ReasonDeadline.String(), class: "transient"}
 	case err != nil:
 		return report{attempts: 1, reason: engine.ReasonNonRetryable.String(), class: "non_retryable"}
 	}

@@ -264,6 +264,10 @@ func (t *Transport) engineOf(req *http.Request) *engine.Engine {
 	return t.kept.fleet.Load().group.For(upstreamOf(req))
 }
 
+// maxKeyBytes is more than the name of a host, with a port, or the path of a socket
+// can have: who may choose an address through a placeholder cannot make much be kept.
+const maxKeyBytes = 300
+
 // upstreamOf is the upstream as the configuration names it: host:port, or network
 // and address where that is not TCP. The URL's host is no good for it: the PROXY
 // protocol puts the client's address there.
@@ -272,6 +276,8 @@ func upstreamOf(req *http.Request) string {
 	switch {
 	case !ok:
 		return httpretry.HostKey(req)
+	case len(di.Address) > maxKeyBytes:
+		return "too-long.invalid:1" // a placeholder's; nobody can be reached there
 	case di.Network == "" || di.Network == "tcp":
 		return di.Address
 	}
