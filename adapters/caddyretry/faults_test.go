@@ -30,7 +30,7 @@ import (
 //	67, 74          TestDoorsAgree
 //	89, 94          TestFault94ClientThatLeft, TestStatusWithoutAnAnswer
 //	97              TestFault97TheCallsTimeHolds
-//	98              TestTimeoutEndsWithTheHeaders: from the start, and to the headers
+//	98              TestLimited: from the start, and to the headers
 //	100, 101        TestFault94ClientThatLeft
 //	115, 122, 133   TestBodies: the reason is in the log and in the metrics
 //	116             TestFault116OneConnection
@@ -95,15 +95,14 @@ func TestFault94ClientThatLeft(t *testing.T) {
 	for name, answer := range map[string]script{"in an attempt": silence, "in a delay": say(503, "")} {
 		t.Run(name, func(t *testing.T) {
 			caddyretry.SetEngineOptions(t)
-			w := serveWire(t, answer)
+			arrived := make(chan struct{})
+			w := serveWire(t, func(n int, conn net.Conn, req *http.Request) bool { close(arrived); return answer(n, conn, req) })
 			s := serve(t, proxy(w.addr, "timeout 1h\nbackoff {\n transient 1h\n max 1h\n}"))
 			ctx, leave := context.WithCancel(t.Context())
 			req, err := http.NewRequestWithContext(ctx, "GET", s.url("/"), nil)
 			require.NoError(t, err)
 			go func() {
-				for w.hits() == 0 {
-					<-time.After(ms)
-				}
+				<-arrived
 				leave()
 			}()
 			_, err = client(t).Do(req)

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -309,25 +308,4 @@ func TestAnEngineForEachUpstream(t *testing.T) {
 	hits := a.hits()
 	s.get("/a")
 	assert.Equal(t, hits+1, a.hits())
-}
-
-// A call's time does not bound the reading of its answer.
-func TestTimeoutEndsWithTheHeaders(t *testing.T) {
-	release := make(chan struct{})
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(200)
-		_ = http.NewResponseController(w).Flush()
-		<-release
-		_, _ = io.WriteString(w, "late")
-	}))
-	defer up.Close()
-	s := serve(t, "reverse_proxy "+up.Listener.Addr().String()+" {\n flush_interval -1\n transport reprise {\n timeout 500ms\n }\n }")
-	resp, err := client(t).Get(s.url("/"))
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	<-time.After(600 * ms) // real time is what is bounded here
-	close(release)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	assert.Equal(t, "late", string(body))
 }
