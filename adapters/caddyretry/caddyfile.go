@@ -210,7 +210,7 @@ func (r *caddyfileReader) classify(d *caddyfile.Dispenser, key string) error {
 			c.Statuses[status] = class
 		}
 	}
-	if _, err := r.t.engineSettings().engine(); err != nil {
+	if _, err := r.t.engineSettings().engine(nil); err != nil {
 		if f := (&fault{}); errors.As(err, &f) && f.key == key {
 			return d.WrapErr(f)
 		}

@@ -146,7 +146,7 @@ func (q *Quota) check(mode engine.Mode) (*fault, bool) {
 
 // checkTogether checks what only shows when there is an engine.
 func (t *Transport) checkTogether() (*fault, bool) {
-	e, err := t.engineSettings().engine()
+	e, err := t.engineSettings().engine(nil)
 	if f, ok := err.(*fault); ok {
 		return f, true
 	}

@@ -83,9 +83,10 @@
 // retry_reason and retry_class of the access log. With lb_retries, attempts are
 // those of all rounds.
 //
-// Caddy's registry has the metrics of adapters/promretry, by the same names, with
-// the labels engine, which is the name, and key, which is the upstream. The
-// directive metrics and the admin endpoint show them.
+// Caddy's registry has the metrics of package promretry, with the labels engine,
+// which is the name, and key, which is the upstream: a hundred by name, and all
+// others together under the key "other". The directive metrics and the admin
+// endpoint show them; promretry's rules and board fit.
 //
 // # Not promised
 //

@@ -5,8 +5,9 @@ go 1.26.0
 require (
 	github.com/caddyserver/caddy/v2 v2.11.9
 	github.com/dustin/go-humanize v1.1.0
-	github.com/prometheus/client_golang v1.24.1
-	github.com/reprise-go/reprise v0.0.0-00010101000000-000000000000
+	github.com/prometheus/client_golang v1.25.0
+	github.com/reprise-go/reprise v0.0.0
+	github.com/reprise-go/reprise/adapters/promretry v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/zap v1.28.0
 )
@@ -91,7 +92,7 @@ require (
 	github.com/pires/go-proxyproto v0.15.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
-	github.com/prometheus/common v0.71.0 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
 	github.com/prometheus/otlptranslator v1.0.0 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/quic-go/qpack v0.6.0 // indirect
@@ -176,4 +177,7 @@ require (
 	howett.net/plist v1.0.1 // indirect
 )
 
-replace github.com/reprise-go/reprise => ../..
+replace (
+	github.com/reprise-go/reprise => ../..
+	github.com/reprise-go/reprise/adapters/promretry => ../promretry
+)

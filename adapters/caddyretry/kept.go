@@ -8,6 +8,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"go.uber.org/zap"
 
+	"github.com/reprise-go/reprise/adapters/promretry"
 	"github.com/reprise-go/reprise/engine"
 )
 
@@ -19,8 +20,8 @@ type kept struct {
 	// fleet is what calls use; nil until the first one.
 	fleet atomic.Pointer[fleet]
 
-	// calls and attempts count what has ended. Writers add; nothing is published.
-	calls, attempts atomic.Uint64
+	// recorder counts calls and attempts, of all fleets that there will be.
+	recorder *promretry.Recorder
 
 	mu      sync.Mutex // held when configurations change, never by a call
 	config  any        // the configuration that is being set up, or was last
@@ -31,9 +32,10 @@ type kept struct {
 
 // fleet is engines with the same mode, by upstream.
 type fleet struct {
-	group *engine.Group[string]
-	fixed fixed
-	asked string // the settings that it has
+	group   *engine.Group[string]
+	metrics *promretry.Collector // of group
+	fixed   fixed
+	asked   string // the settings that it has
 }
 
 // pool holds *kept by name. A configuration that fails lets go of what it took.
@@ -41,7 +43,7 @@ var pool = caddy.NewUsagePool()
 
 // enter returns the engines of a name. leave must follow.
 func enter(name string) (*kept, error) {
-	k, _, err := pool.LoadOrNew(name, func() (caddy.Destructor, error) { return &kept{name: name}, nil })
+	k, _, err := pool.LoadOrNew(name, func() (caddy.Destructor, error) { return &kept{name: name, recorder: promretry.NewRecorder()}, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -83,18 +85,21 @@ func (k *kept) adopt(load uint64, s engineSettings, log *zap.Logger) {
 		k.adopted = max(k.adopted, load)
 		return
 	}
-	template, err := s.engine()
+	template, err := s.engine(k.recorder)
 	if err != nil {
 		panic(err) // Provision has made sure that it can be made
 	}
 	next := &fleet{fixed: s.fixed(), asked: text}
 	if old != nil && old.fixed == next.fixed {
-		next.group = old.group
+		next.group, next.metrics = old.group, old.metrics
 		// Resolved, so that the defaults of a service, and of what is no longer said, count too.
 		err = old.group.Reconfigure(engine.WithMaxAttempts(template.MaxAttempts()), engine.WithQuota(template.Quota()),
 			engine.WithSchedule(template.Schedule()), engine.WithClassifier(template.Classifier()))
 	} else {
-		next.group, err = newGroup(s, template, old)
+		next.group, err = k.newGroup(s, template, old)
+		if err == nil {
+			next.metrics, err = promretry.NewGroup(k.name, next.group, promretry.WithRecorder(k.recorder))
+		}
 	}
 	if err != nil {
 		panic(err)
@@ -108,7 +113,7 @@ func (k *kept) adopt(load uint64, s engineSettings, log *zap.Logger) {
 
 // newGroup returns engines like template. Where old lacked tokens, the new one lacks
 // as many.
-func newGroup(s engineSettings, template *engine.Engine, old *fleet) (*engine.Group[string], error) {
+func (k *kept) newGroup(s engineSettings, template *engine.Engine, old *fleet) (*engine.Group[string], error) {
 	lacking := make(map[string]*engine.Engine) // never written to again
 	if old != nil {
 		capacity := template.Quota().Capacity
@@ -117,7 +122,7 @@ func newGroup(s engineSettings, template *engine.Engine, old *fleet) (*engine.Gr
 			if stats.Mode == engine.Legacy || stats.QuotaLevel >= stats.QuotaCapacity {
 				continue
 			}
-			at, err := s.engine(engine.WithTokens(min(stats.QuotaLevel, capacity)))
+			at, err := s.engine(k.recorder, engine.WithTokens(min(stats.QuotaLevel, capacity)))
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"github.com/reprise-go/reprise/adapters/promretry"
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/fastbackoff"
@@ -163,15 +164,19 @@ func (s engineSettings) options() []engine.Option {
 	if s.Coalesce != 0 {
 		opts = append(opts, engine.WithThrottleCoalescing(time.Duration(s.Coalesce)))
 	}
-	return append(opts, testOptions...)
+	return opts
 }
 
 // testOptions are for tests: a clock, a source, an observer.
 var testOptions []engine.Option
 
-// engine makes a template of the engines.
-func (s engineSettings) engine(more ...engine.Option) (*engine.Engine, error) {
+// engine makes a template of the engines, which tell the recorder, if there is one.
+func (s engineSettings) engine(r *promretry.Recorder, more ...engine.Option) (*engine.Engine, error) {
 	opts := s.options()
+	if r != nil {
+		opts = append(opts, engine.WithObserver(r.Observer()))
+	}
+	opts = append(opts, testOptions...)
 	if s.Classify != nil {
 		o, wrong := s.Classify.overrides()
 		if wrong != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
@@ -73,6 +74,8 @@ type Transport struct {
 	// says. Default: nothing else.
 	Classify *Classify `json:"classify,omitempty"`
 
+	registry *prometheus.Registry // that has the metrics; nil: none
+
 	kept    *kept  // nil until provisioned
 	load    uint64 // of the configuration that this is of
 	adopted atomic.Bool
@@ -113,20 +116,27 @@ func (t *Transport) Provision(ctx caddy.Context) error {
 		return err
 	}
 	t.looped = t.warnOfLoop(ctx)
-	return register(ctx.GetMetricsRegistry())
+	if err := register(ctx.GetMetricsRegistry()); err != nil {
+		return err
+	}
+	t.registry = ctx.GetMetricsRegistry()
+	return nil
 }
 
 // Cleanup lets go of the engines and closes idle connections.
 func (t *Transport) Cleanup() error {
 	if t.kept != nil && t.left.CompareAndSwap(false, true) {
 		t.kept.leave() // calls under way go on with it
+		if t.registry != nil {
+			unregister(t.registry)
+		}
 	}
 	return t.HTTPTransport.Cleanup()
 }
 
 // newDoor makes what retries, above what sends.
 func (t *Transport) newDoor(s engineSettings) (*httpretry.Transport, error) {
-	template, err := s.engine()
+	template, err := s.engine(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +256,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp, err = l.end(resp, err)
 	}
 	r := reportOf(resp, err)
-	t.kept.calls.Add(1)
-	t.kept.attempts.Add(uint64(r.attempts))
 	if t.looped {
 		r.attempts += before.attempts
 		before.keep(repl, req, r.attempts)
