@@ -26,7 +26,7 @@ func TestLimited(t *testing.T) {
 		resp, err := l.end(&http.Response{StatusCode: 200}, nil)
 		require.NoError(t, err)
 		assert.Equal(t, 200, resp.StatusCode)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		assert.NoError(t, l.Err())
 		_, ok = l.Deadline()
 		assert.False(t, ok)

@@ -45,5 +45,5 @@ func TestReadmeNamesAllSettings(t *testing.T) {
 		assert.Contains(t, text, key[1])
 	}
 	program := read(t, "cmd/caddy/main.go")
-	assert.Contains(t, text, program[strings.Index(program, "package main"):])
+	assert.Contains(t, text, program[strings.Index(program, "import ("):])
 }
