@@ -10,11 +10,14 @@ import (
 // end or closed. What can be written to stays so, for 101 Switching Protocols;
 // there the end of one direction is not the end of the other, so only Close
 // releases.
+//
+// What it returns can be compared, as net/http's bodies can: who keeps the open
+// connections of a proxy, such as Caddy, keeps them as the keys of a map.
 func releasing(body io.ReadCloser, release func()) io.ReadCloser {
 	if conn, ok := body.(io.ReadWriteCloser); ok {
-		return releasingConn{conn, release}
+		return &releasingConn{conn, release}
 	}
-	return releasingBody{body, release}
+	return &releasingBody{body, release}
 }
 
 type releasingBody struct {
@@ -22,7 +25,7 @@ type releasingBody struct {
 	release func()
 }
 
-func (r releasingBody) Read(p []byte) (int, error) {
+func (r *releasingBody) Read(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	if err != nil {
 		r.release()
@@ -30,7 +33,7 @@ func (r releasingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (r releasingBody) Close() error {
+func (r *releasingBody) Close() error {
 	err := r.body.Close()
 	r.release()
 	return err
@@ -42,7 +45,7 @@ type releasingConn struct {
 	release func()
 }
 
-func (r releasingConn) Close() error {
+func (r *releasingConn) Close() error {
 	err := r.ReadWriteCloser.Close()
 	r.release()
 	return err
@@ -50,7 +53,7 @@ func (r releasingConn) Close() error {
 
 // CloseWrite ends what is written, where the connection can: net/http's can, and
 // httputil.ReverseProxy asks for it.
-func (r releasingConn) CloseWrite() error {
+func (r *releasingConn) CloseWrite() error {
 	if conn, ok := r.ReadWriteCloser.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()
 	}
