@@ -11,4 +11,7 @@ require (
 	go.uber.org/atomic v1.12.0
 )
 
-require go.yaml.in/yaml/v3 v3.0.5 // indirect
+require (
+	github.com/valyala/fastrand v1.1.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

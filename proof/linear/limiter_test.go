@@ -89,20 +89,23 @@ func (s r8) steps(op limiterOp, out limiterOut, phase int64, relaxed bool) (afte
 	knowing := []r8{s}
 	if relaxed && s.floor() {
 		for _, mark := range op.marks {
-			if mark > s.lastThrottle {
+			// None is made in a half second that has not begun.
+			if mark > s.lastThrottle && !s.ends(mark, phase) {
 				knows := s
 				knows.lastThrottle = mark
 				knowing = append(knowing, knows)
 			}
 		}
 	}
-	for _, s := range knowing {
-		if op.kind == snapshot {
-			if s.look(op.now).near(out.sees) {
-				return []any{s}
+	if op.kind == snapshot {
+		for _, knows := range knowing {
+			if knows.look(op.now).near(out.sees) {
+				return []any{s} // it changes nothing
 			}
-			continue
 		}
+		return nil
+	}
+	for _, s := range knowing {
 		s.heard++
 		least, most := s.heard, s.heard
 		if relaxed {

@@ -38,13 +38,14 @@ func quiet() r8 {
 	return p.s
 }
 
-// stormy is one at the floor.
+// stormy is one at the floor, in the half second that ends at 8 s.
 func stormy() r8 {
 	p := &prelude{l: newPlain(0, right)}
 	p.calm(60)
 	for range 30 {
 		p.hear(1e6, true)
 	}
+	p.hear(7900*ms-p.now, true)
 	return p.s
 }
 
@@ -109,19 +110,19 @@ func TestRelaxation(t *testing.T) {
 		"a throttle at the floor holds a growth back and cuts it": {func(w *written) {
 			w.start = f
 			marked := f
-			marked.lastThrottle = 8000 * ms
+			marked.lastThrottle = 7950 * ms
 			grown := hears(marked, 12000*ms, false, f.heard+1)
-			w.in(0, 100, throttle, 8000*ms, limiterOut{})
+			w.in(0, 100, throttle, 7950*ms, limiterOut{})
 			w.in(10, 20, succeed, 12000*ms, limiterOut{})
 			w.looks(30, 40, 12000*ms, grown)
-			w.looks(110, 120, 12000*ms, hears(grown, 8000*ms, true, f.heard+2))
+			w.looks(110, 120, 12000*ms, hears(grown, 7950*ms, true, f.heard+2))
 		}, false, true},
 		"it holds back, and its cut is lost": {func(w *written) {
 			w.start = f
 			marked := f
-			marked.lastThrottle = 8000 * ms
+			marked.lastThrottle = 7950 * ms
 			grown := hears(marked, 12000*ms, false, f.heard+1)
-			w.in(0, 100, throttle, 8000*ms, limiterOut{})
+			w.in(0, 100, throttle, 7950*ms, limiterOut{})
 			w.in(10, 20, succeed, 12000*ms, limiterOut{})
 			w.looks(30, 40, 12000*ms, grown)
 			beyond := grown
@@ -130,17 +131,25 @@ func TestRelaxation(t *testing.T) {
 			// That may be: the throttle came first. But not that the growth is from before it.
 			w.looks(130, 140, 12001*ms, hears(f, 12000*ms, false, f.heard+1))
 		}, false, false},
+		"a growth knows a mark of a half second that has not begun": {func(w *written) {
+			w.start = f
+			marked := f
+			marked.lastThrottle = 8050 * ms
+			w.in(0, 100, throttle, 8050*ms, limiterOut{})
+			w.looks(30, 40, 8060*ms, marked)
+			w.looks(50, 60, 8060*ms, f)
+		}, false, false},
 		"a growth knows a throttle that has not begun": {func(w *written) {
 			w.start = f
 			marked := f
-			marked.lastThrottle = 8000 * ms
+			marked.lastThrottle = 7950 * ms
 			w.in(0, 5, succeed, 12000*ms, limiterOut{})
 			w.looks(6, 8, 12000*ms, hears(marked, 12000*ms, false, f.heard+1))
-			w.in(10, 20, throttle, 8000*ms, limiterOut{})
+			w.in(10, 20, throttle, 7950*ms, limiterOut{})
 		}, false, false},
 		"a growth does not know a throttle that has ended": {func(w *written) {
 			w.start = f
-			w.in(0, 5, throttle, 8000*ms, limiterOut{})
+			w.in(0, 5, throttle, 7950*ms, limiterOut{})
 			w.in(10, 20, succeed, 12000*ms, limiterOut{})
 			w.looks(30, 40, 12000*ms, hears(f, 12000*ms, false, f.heard+2))
 		}, false, false},
@@ -154,20 +163,20 @@ func TestRelaxation(t *testing.T) {
 
 		"one token, one admission": {func(w *written) {
 			w.start = f
-			w.start.level, w.start.takenAt = 1, 1000*ms
-			w.in(0, 100, acquire, 1000*ms, limiterOut{})
-			w.in(0, 100, acquire, 1000*ms, limiterOut{wait: 2 * time.Second})
+			w.start.level, w.start.takenAt = 1, 8000*ms
+			w.in(0, 100, acquire, 8000*ms, limiterOut{})
+			w.in(0, 100, acquire, 8000*ms, limiterOut{wait: 2 * time.Second})
 		}, true, true},
 		"one token, two admissions": {func(w *written) {
 			w.start = f
-			w.start.level, w.start.takenAt = 1, 1000*ms
-			w.in(0, 100, acquire, 1000*ms, limiterOut{})
-			w.in(0, 100, acquire, 1000*ms, limiterOut{})
+			w.start.level, w.start.takenAt = 1, 8000*ms
+			w.in(0, 100, acquire, 8000*ms, limiterOut{})
+			w.in(0, 100, acquire, 8000*ms, limiterOut{})
 		}, false, false},
 		"a wait that is too short": {func(w *written) {
 			w.start = f
-			w.start.level, w.start.takenAt = 0.5, 1000*ms
-			w.in(0, 100, acquire, 1000*ms, limiterOut{wait: 999 * time.Millisecond})
+			w.start.level, w.start.takenAt = 0.5, 8000*ms
+			w.in(0, 100, acquire, 8000*ms, limiterOut{wait: 999 * time.Millisecond})
 		}, false, false},
 		"a cut is lost": {func(w *written) {
 			w.start = hears(q, 1100*ms, true, n+1)
