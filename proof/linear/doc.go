@@ -47,9 +47,10 @@
 //
 // The first moves a measured rate by what overlaps one instant, never a token; the second
 // can only hold a rate back. What is admitted, refused and told to wait is exact under
-// the rates of the order that is found, and a cut is never lost. The histories of
-// TestRelaxation say both ways what that means: each relaxed row is refused by the strict
-// model, and each row that goes one step further by the relaxed one.
+// the rates of the order that is found, and a cut is never lost. The rows of
+// TestRelaxation say both ways what that means: what is relaxed the strict model refuses,
+// and what goes one step further the relaxed one refuses too. Nearly every history that is
+// recorded is one of the strict model; the test says how many were not.
 //
 // # Controls
 //

@@ -9,6 +9,7 @@ require (
 	github.com/reprise-go/reprise v0.0.0-00010101000000-000000000000
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/atomic v1.12.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (

@@ -250,7 +250,7 @@ func TestLimiterIsLinearizable(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			overlapping, relaxed := 0, 0
 			const each = 15
-			histories := count(3000)
+			histories := count(1500)
 			for seed := range histories {
 				r := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 				phase := r.Int64N(1e9)

@@ -27,7 +27,9 @@ const (
 	slackTokens = 1e-6
 )
 
-func seconds(nanos int64) float64 { return float64(nanos) / 1e9 }
+// seconds multiplies, as the limiter does: whether a rate is the same as before is a matter of its last bit, and decides
+// whether a stale instant counts as this response or as the change before.
+func seconds(nanos int64) float64 { return float64(nanos) * 1e-9 }
 
 // levelAt is the level at an instant, before the latest admission too, where it may be
 // below 0.
@@ -130,13 +132,16 @@ func (s r8) look(now int64) sees {
 	return sees{s.enabled, s.fill, s.measured, s.capacity, max(s.levelAt(at), 0), time.Duration(at - s.lastThrottle)}
 }
 
+// near is equality but for what rounding does: an instant at which a level crosses 0 is a whole nanosecond.
 func (a sees) near(b sees) bool {
+	apart := a.sinceThrottle - b.sinceThrottle
 	return a.enabled == b.enabled && near(a.fill, b.fill) && near(a.measured, b.measured) && near(a.capacity, b.capacity) &&
-		math.Abs(a.level-b.level) <= slackTokens && a.sinceThrottle == b.sinceThrottle
+		math.Abs(a.level-b.level) <= slackTokens && max(apart, -apart) <= 2
 }
 
-// near is equality to 1e-9, relative or absolute below 1.
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a)) }
+// near is equality to 1e-8, relative or absolute below 1: a cubic from a nanosecond later is that near. (Where no
+// instant is stale the rates are equal to 1e-9; that is ratelimit's own test.)
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-8*max(1, math.Abs(a)) }
 
 // same is equality of states but for what the order of two sums makes of a float.
 func (s r8) same(o r8) bool {
