@@ -18,7 +18,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million million-race soak differential-long cross 386 arm64 emulator bin/reprise bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench door-cost servers vectors lint ci checks demo-check mutants million million-race linear soak differential-long cross 386 arm64 emulator bin/reprise bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ bench-whole: ## what retries add to a GetItem, a GET and the heap, with each lib
 
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
+
+linear: ## histories that ran in parallel, and random state machines, against plain models (V=-v tells how many overlapped)
+	go test -C proof/linear -count=1 $(V) .
 
 soak: ## an engine at full rate for a time (SOAK, 10m): level, memory and goroutines flat; then with faults in the machine
 	go run -C proof ./soak -for $(SOAK)
