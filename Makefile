@@ -21,7 +21,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full door-cost servers vectors lint test-caddy ci checks demo-check mutants million soak differential-long 386 arm64 bin/reprise bin/sidebyside bin/tools
+.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 	@go build -C proof/upstreams -o $(CURDIR)/bin/doorcost ./doorcost
 	bin/doorcost $(ARGS)
 
+emulator: ## the emulator of make arm64: installed by apt-get where it is missing
+	@.ci/servers qemu-aarch64-static:qemu-user-static
+
 servers: ## the servers and wrk that tests put the doors before, and Prometheus: installed by apt-get where they are missing
 	@.ci/servers
 
@@ -97,16 +100,25 @@ bench-whole: ## what retries add to a GetItem, a GET and the heap, with each lib
 million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
 	go run -C proof ./million $(ARGS)
 
+linear: ## histories that ran in parallel, and random state machines, against plain models (V=-v tells how many overlapped)
+	go test -C proof/linear -count=1 $(V) .
+
 soak: ## an engine at full rate for a time (SOAK, 10m): level, memory and goroutines flat; then with faults in the machine
 	go run -C proof ./soak -for $(SOAK)
 	go run -C proof ./soak -for $(SOAK) -faults
 
 CORE := ./atomicbucket ./fastbackoff ./classify ./ratelimit ./engine ./settings ./internal/...
 
+million-race: ## a hundred thousand calls in flight and goroutines asleep, under the race detector
+	go test -C proof -race -count=1 -timeout 15m ./million -args -calls 100000
+
+cross: ## vet and compile every module with its tests for 386 and for arm64: no module is left out
+	$(call each,for arch in 386 arm64; do export GOARCH=$$arch CGO_ENABLED=0; go vet ./... && go list -test -export -f '{{.Export}}' ./... >/dev/null || exit 1; done)
+
 386: ## the core's tests as 32-bit programs, which an amd64 machine runs itself
 	GOARCH=386 CGO_ENABLED=0 go test -short -count=1 $(CORE)
 
-arm64: ## the core's tests on an emulated arm64 (Debian's qemu-user-static); the one left out runs itself as a child
+arm64: emulator ## the core's tests on an emulated arm64 (Debian's qemu-user-static); the one left out runs itself as a child
 	GOARCH=arm64 CGO_ENABLED=0 go test -short -count=1 -timeout 30m -exec qemu-aarch64-static -skip TestProcessesDrawDifferently $(CORE)
 
 mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
@@ -137,7 +149,7 @@ test-caddy: bin/tools ## what test and lint do, for the Caddy transport: builds 
 
 ci: test checks ## all that must hold before a change goes in
 
-checks: lint vectors demo-check test-caddy ## what ci does beside the tests
+checks: lint vectors demo-check test-caddy cross 386 arm64 million-race ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
 	$(MAKE) --no-print-directory fuzz FUZZTIME=20000x
 	$(MAKE) --no-print-directory instructions

@@ -28,3 +28,26 @@ func TestStateLayout(t *testing.T) {
 	assert.GreaterOrEqual(t, unsafe.Sizeof(s.quota), uintptr(pad.CacheLine))
 	assert.GreaterOrEqual(t, unsafe.Sizeof(s), unsafe.Offsetof(s.counts)+unsafe.Sizeof(s.counts)+pad.CacheLine)
 }
+
+// So do a group's words and those of its members.
+func TestGroupLayout(t *testing.T) {
+	var (
+		g Group[string]
+		m member
+		s slots
+		c counters
+	)
+	for name, offset := range map[string]uintptr{
+		"group, counts":   unsafe.Offsetof(g.counts),
+		"group, slots":    unsafe.Offsetof(g.slots),
+		"slots, hand":     unsafe.Offsetof(s.hand),
+		"slots, used":     unsafe.Offsetof(s.used),
+		"member, mark":    unsafe.Offsetof(m.mark),
+		"member, quota":   unsafe.Offsetof(m.quota),
+		"member, counts":  unsafe.Offsetof(m.counts),
+		"counts, retries": unsafe.Offsetof(c.retries),
+	} {
+		assert.Zero(t, offset%8, name)
+	}
+	assert.GreaterOrEqual(t, unsafe.Offsetof(g.members), unsafe.Offsetof(g.slots)+unsafe.Sizeof(g.slots)+pad.CacheLine, "look-ups read away from what searches write")
+}

@@ -107,6 +107,7 @@ var limiterHistories = map[string]loom.History[*Limiter]{
 	"marks at the floor":        limiterHistory(floored, lookAt(1100), ops{updateAt(600, true)}, ops{updateAt(601, true)}, ops{acquireAt(600)}),
 	"a mark and a border":       limiterHistory(floored, lookAt(1700), ops{updateAt(999, true)}, ops{updateAt(1001, false)}),
 	"a mark and a rise":         limiterHistory(floored, lookAt(9000), ops{updateAt(8000, true)}, ops{updateAt(8001, false)}),
+	"a look at the floor":       limiterHistory(floored, lookAt(1100), ops{lookAt(1003)}, ops{updateAt(1001, true), updateAt(1002, true)}),
 	"coalesced":                 limiterHistory(cut(8), lookAt(900), ops{coalesceAt(800, 499)}, ops{coalesceAt(801, 700)}),
 	"a turn and an admission":   limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{acquireAt(900)}),
 	"two turns":                 limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{updateAt(901, true)}),

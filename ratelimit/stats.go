@@ -26,8 +26,18 @@ func (l *Limiter) SnapshotAt(now time.Time) Stats {
 		return Stats{}
 	}
 	var s snapshot
-	_, word := l.state(&s)
-	last := s.lastThrottle(&l.counts)
+	var word uint64
+	var last int64
+	for {
+		var p *page
+		p, word = l.state(&s)
+		last = s.lastThrottle(&l.counts)
+		// A mark may be of a later state, or from after an admission that is not
+		// seen. It ends: another word or page means that an operation succeeded.
+		if s.floor == off || p.word.Load() == word && l.current.Load() == p {
+			break
+		}
+	}
 	at := max(min(l.anchor.Nanos(now), maxNanos), last)
 	level, _ := s.refill(at, s.used(word))
 	return Stats{
