@@ -1,0 +1,223 @@
+package sim_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-go/reprise/classify"
+	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/sim"
+)
+
+// broken is a service that fails from second 20 to second 80.
+func broken() sim.Scenario {
+	return sim.Scenario{
+		Seed: 1, Duration: 2 * time.Minute, Sample: time.Second,
+		Load:   sim.Load{Rate: 500},
+		Layers: []sim.Layer{{Callers: 50, Deadline: 10 * time.Second, Timeout: time.Second, Latency: time.Millisecond}},
+		Server: sim.Server{Workers: 20, Queue: 100, Service: sim.Service{Mean: 10 * time.Millisecond, Shape: sim.Exponential}},
+		Faults: []sim.Fault{{Kind: sim.Down, Start: 20 * time.Second, Length: time.Minute}},
+	}
+}
+
+// during is requests per call in the outage, and what was left of it at the worst.
+func during(r sim.Result) (amplification, level float64) {
+	var sum sim.Counts
+	level = 1
+	for _, p := range r.Points {
+		if p.At > 30*time.Second && p.At <= 80*time.Second {
+			sum.Arrived += p.Arrived
+			sum.Offered += p.Offered
+			level = min(level, p.Quota)
+		}
+	}
+	return float64(sum.Arrived) / float64(sum.Offered), level
+}
+
+// What each policy sends to a server that answers nobody well.
+func TestPoliciesInAnOutage(t *testing.T) {
+	for _, row := range []struct {
+		policy      sim.Policy
+		least, most float64 // requests per call
+		level       float64 // of the budget at the worst, at the most
+	}{
+		{sim.None(), 1, 1, 1},
+		{sim.Naive(3, 100*time.Millisecond), 2.95, 3.05, 1},
+		{sim.Legacy(), 3, 5, 1}, // 1 + 2 + 4 s of 10 s are over before the fifth now and then
+		{sim.EnvoyBudget(), 1.1, 3, 0.99},
+		{sim.LinkerdBudget(), 1.9, 2.3, 0.35}, // 10 calls/s a client: 20 % of them and 10 a second
+		{sim.Standard(), 1, 1.001, 0.03},
+		{sim.Pacing(), 1, 1.001, 0.03},
+		{sim.DynamoDB(), 1, 1.001, 0.03},
+		{sim.Adaptive(), 1, 1.001, 0.03}, // nothing is throttled
+	} {
+		r := run(t, broken(), row.policy)
+		amplification, level := during(r)
+		assert.GreaterOrEqual(t, amplification, row.least, row.policy.Name)
+		assert.LessOrEqual(t, amplification, row.most, row.policy.Name)
+		assert.LessOrEqual(t, level, row.level, row.policy.Name)
+		require.True(t, r.Recovery.Known, row.policy.Name)
+		assert.True(t, r.Recovery.Recovered, row.policy.Name)
+		assert.Less(t, r.Recovery.After, 10*time.Second, row.policy.Name)
+		if e := r.Stops[engine.ReasonQuota]; row.level < 0.9 {
+			assert.NotZero(t, e, row.policy.Name)
+		} else if row.policy.Name != "envoy" {
+			assert.Zero(t, e, row.policy.Name)
+		}
+	}
+}
+
+func TestBudgetsByHand(t *testing.T) {
+	const half = 1 << 63
+	fail := func(b sim.Retrier, attempt int) engine.Decision { return b.Fail(0, attempt, classify.Transient, half) }
+
+	envoy := sim.EnvoyBudget().Own()
+	for range 30 {
+		envoy.Begin(0)
+	}
+	for i := range 6 { // 20 % of 30
+		assert.Equal(t, engine.Decision{Reason: engine.ReasonRetry, Delay: 12500 * time.Microsecond}, fail(envoy, 1), "%d", i)
+	}
+	assert.Zero(t, envoy.Level())
+	assert.Equal(t, engine.ReasonQuota, fail(envoy, 1).Reason, "29 calls are left, of which 20 % are less than 6")
+	assert.Equal(t, engine.Decision{Reason: engine.ReasonRetry, Delay: 37500 * time.Microsecond}, fail(envoy, 2), "in the place of its first")
+	envoy.Succeed(0, 3)
+	envoy.Abandon(0, 1, true)
+	assert.Equal(t, engine.ReasonRetry, fail(envoy, 1).Reason, "4 of 27 are retried")
+	assert.Equal(t, engine.ReasonNonRetryable, envoy.Fail(0, 1, classify.NonRetryable, half).Reason)
+	assert.Equal(t, engine.ReasonMaxAttempts, fail(envoy, 3).Reason)
+
+	few := sim.EnvoyBudget().Own()
+	for range 4 {
+		few.Begin(0)
+	}
+	for range 3 {
+		assert.Equal(t, engine.ReasonRetry, fail(few, 1).Reason, "3 in any case")
+	}
+	assert.Equal(t, engine.ReasonQuota, fail(few, 1).Reason)
+
+	linkerd := sim.LinkerdBudget().Own()
+	for range 50 {
+		linkerd.Begin(time.Second)
+	}
+	granted := func(now time.Duration) (n int) {
+		for linkerd.Fail(now, 1, classify.Throttling, half) == (engine.Decision{Reason: engine.ReasonRetry}) {
+			n++
+		}
+		return n
+	}
+	assert.Equal(t, 100+10, granted(2*time.Second), "the reserve and 20 % of 50")
+	assert.InDelta(t, 0, linkerd.Level(), 0.001)
+	assert.Zero(t, granted(11*time.Second-1))
+	assert.Equal(t, 100, granted(12*time.Second), "both are forgotten")
+	assert.Equal(t, 100, granted(time.Hour))
+}
+
+// A throttle passes its rate and its burst, and adaptive clients find that rate.
+func TestThrottle(t *testing.T) {
+	s := broken()
+	s.Faults = nil
+	s.Layers[0].Deadline = 0
+	s.Server = sim.Server{Throttle: sim.Throttle{Rate: 200, Burst: 100}}
+	r := run(t, s, sim.None())
+	assert.InDelta(t, 200*s.Duration.Seconds()+100, float64(r.Succeeded), 1)
+	assert.Equal(t, r.Offered, r.Throttled+r.Succeeded)
+	assert.False(t, r.Recovery.Known)
+
+	s.Layers[0].Deadline = 5 * time.Second
+	adaptive, standard := run(t, s, sim.Adaptive()), run(t, s, sim.Standard())
+	assert.Less(t, adaptive.Throttled, standard.Throttled/2)
+	assert.NotZero(t, adaptive.Stops[engine.ReasonDeadline])
+	last := adaptive.Points[len(adaptive.Points)-1]
+	assert.Equal(t, 50, last.Limited)
+	assert.InDelta(t, 200, last.FillRate, 100)
+}
+
+// A closed loop never has more calls under way than loops, and a refused long poll
+// waits (R7) where another loop turns at once.
+func TestLoops(t *testing.T) {
+	s := broken()
+	s.Load = sim.Load{Loops: 100, Think: 10 * time.Millisecond}
+	s.Layers[0].Deadline = 0
+	hasty := run(t, s, sim.Standard())
+	s.Load.LongPoll = true
+	polls := run(t, s, sim.Standard())
+	s.Load.LongPoll = false
+	paced := run(t, s, sim.Pacing())
+	for _, r := range []sim.Result{hasty, polls, paced} {
+		for _, p := range r.Points {
+			require.LessOrEqual(t, p.InFlight, 100)
+		}
+	}
+	assert.Less(t, polls.Arrived, hasty.Arrived*2/3)
+	assert.Equal(t, polls.Arrived, paced.Arrived, "pacing is the long polls' rule for everyone")
+}
+
+// The load is what was asked for.
+func TestLoad(t *testing.T) {
+	s := sim.Scenario{
+		Seed: 1, Duration: 100 * time.Second, Sample: 25 * time.Second,
+		Load: sim.Load{Rate: 1000, Swing: 0.5, Period: 100 * time.Second}, Layers: []sim.Layer{{Callers: 7}},
+		Server: sim.Server{Shards: 10},
+		Faults: []sim.Fault{{Kind: sim.Crowd, Amount: 3, Start: 50 * time.Second, Length: 25 * time.Second}},
+	}
+	near := func(want float64, got uint64) {
+		t.Helper()
+		assert.InDelta(t, want, float64(got), 5*math.Sqrt(want))
+	}
+	r := run(t, s, sim.None())
+	swing := 0.5 * 1000 * 100 / (2 * math.Pi) // of a quarter of the sine
+	for i, want := range []float64{25000 + swing, 25000 + swing, 3 * (25000 - swing), 25000 - swing} {
+		near(want, r.Points[i].Offered)
+	}
+	s.Load = sim.Load{Rate: 1000, Paced: true, Bursts: []sim.Burst{{At: 10 * time.Second, Calls: 500}}}
+	s.Faults[0].Amount = 0
+	r = run(t, s, sim.None())
+	for i, want := range []float64{25500, 25000, 0, 25000} {
+		assert.InDelta(t, want, float64(r.Points[i].Offered), 2)
+	}
+	s.Load.Hot, s.Faults = 0.8, []sim.Fault{{Kind: sim.Down, Shards: 0.1, Length: time.Hour}}
+	sick := run(t, s, sim.None())
+	s.Load.Hot = 0
+	even := run(t, s, sim.None())
+	assert.InDelta(t, 0.9, even.SuccessRate(), 0.02, "one of ten shards is down")
+	hot := sick.SuccessRate()
+	assert.True(t, math.Abs(hot-0.18) < 0.02 || math.Abs(hot-0.98) < 0.02, "%v: the hot key is on it, or it is not", hot)
+}
+
+// A cold cache after an outage: what times out is not cached, so it stays cold as
+// long as there is too much load; with less it warms.
+func TestColdCacheStaysColdUnderLoad(t *testing.T) {
+	s := broken()
+	s.Duration, s.Load.Rate = 5*time.Minute, 800
+	s.Server.Queue = 2000
+	s.Server.Workers = 10
+	s.Server.Cache = sim.Cache{Entries: 2000, MissFactor: 4}
+	s.Faults[0].Length = 10 * time.Second
+	cold := func(r sim.Result) float64 { return r.Points[len(r.Points)-1].Cold }
+
+	naive := run(t, s, sim.Naive(3, 0))
+	assert.Greater(t, cold(naive), 0.5)
+	assert.False(t, naive.Recovery.Recovered)
+	s.Load.Rate = 200
+	light := run(t, s, sim.Naive(3, 0))
+	assert.Less(t, cold(light), 0.01)
+	assert.True(t, light.Recovery.Recovered)
+}
+
+// A run can be watched and ended.
+func TestWatch(t *testing.T) {
+	var points []sim.Point
+	r, err := sim.Run(broken(), sim.Standard(), sim.Watch{Sampled: func(p sim.Point) bool {
+		points = append(points, p)
+		return p.At < 30*time.Second
+	}})
+	require.NoError(t, err)
+	assert.Equal(t, r.Points, points)
+	assert.Equal(t, 30*time.Second, r.EndedAt)
+	assert.Equal(t, r.Offered, r.Ended+r.Unended)
+}
