@@ -66,7 +66,7 @@ func TestConservation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	rounds := 30
 	if testing.Short() {
-		rounds = 8
+		rounds = 3
 	}
 	for round := range rounds {
 		s := anyScenario(rng)
@@ -126,7 +126,11 @@ func TestSameSeedSameBytes(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
 	rng := rand.New(rand.NewPCG(21, 22))
-	for range 3 {
+	rounds := 3
+	if testing.Short() {
+		rounds = 1
+	}
+	for range rounds {
 		s := anyScenario(rng)
 		for _, p := range Policies() {
 			trace := func(procs int, s Scenario) [sha256.Size]byte {

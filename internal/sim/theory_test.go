@@ -96,7 +96,7 @@ func TestQuotaDriftsAtTheShareOfR6(t *testing.T) {
 		const capacity, half = 1 << 30, 1 << 29
 		row.policy.Options = append(row.policy.Options, engine.WithQuota(engine.Quota{Capacity: capacity}), engine.WithTokens(half))
 		drift := func(p float64) float64 {
-			n := calls(600_000)
+			n := calls(400_000)
 			s := sim.Scenario{
 				Seed: 3, Duration: time.Duration(n) * time.Millisecond,
 				Load: sim.Load{Rate: 1000}, Layers: []sim.Layer{{Callers: 1}},
