@@ -19,7 +19,7 @@ func (w *world) buildFaults() {
 	}
 }
 
-// over reports whether a fault is there at an instant.
+// on reports whether a fault is there at an instant.
 func (f *Fault) on(at int64) bool { return int64(f.Start) <= at && at < int64(f.Start+f.Length) }
 
 // befalls is how many shards it befalls.
@@ -82,9 +82,9 @@ func (s *weather) befall(f *Fault) {
 	}
 }
 
-// trouble is when the first fault begins and the last one ends; false if there
+// Trouble is when the first fault begins and the last one ends; false if there
 // are none.
-func (s *Scenario) trouble() (from, until time.Duration, ok bool) {
+func (s *Scenario) Trouble() (from, until time.Duration, ok bool) {
 	if len(s.Faults) == 0 {
 		return 0, 0, false
 	}

@@ -104,7 +104,7 @@ const wellShare = 0.95
 // recovery finds the end of the last sample after the faults in which calls did
 // not end well: fewer of those that ended than before, or fewer than were begun.
 func (s *Scenario) recovery(points []Point) (r Recovery) {
-	from, until, ok := s.trouble()
+	from, until, ok := s.Trouble()
 	if !ok || len(points) == 0 {
 		return r
 	}

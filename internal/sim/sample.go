@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/reprise-go/reprise/engine"
+)
 
 // sampledCallers bounds how many engines of a layer a sample looks at: those of a
 // large layer stand for the others.
@@ -65,8 +69,8 @@ func (w *world) finish() {
 	for i := range w.layers {
 		for j := range w.layers[i].callers {
 			e := w.layers[i].callers[j].engine
-			if e == nil {
-				continue
+			if e == nil || e.Mode() == engine.Legacy {
+				continue // it has none
 			}
 			stats, quota := e.Stats(), e.Quota()
 			r.TokensLeft += uint64(stats.QuotaLevel)

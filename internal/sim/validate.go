@@ -16,8 +16,8 @@ const (
 	maxRate     = 1e8
 )
 
-// withDefaults fills what is zero and has a default.
-func (s Scenario) withDefaults() Scenario {
+// WithDefaults returns the scenario with what is zero and has a default filled in.
+func (s Scenario) WithDefaults() Scenario {
 	if s.Sample == 0 {
 		s.Sample = max(s.Duration/200, time.Millisecond)
 	}
@@ -68,7 +68,7 @@ func (c *checker) count(field string, n, least, most int) {
 
 // Validate returns an *InvalidError for the first field that is wrong, else nil.
 func (s Scenario) Validate() error {
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	var c checker
 	c.want(s.Duration > 0 && s.Duration <= maxDuration, "duration", "is %v: want more than 0s, up to %v", s.Duration, maxDuration)
 	c.time("sample", s.Sample)

@@ -199,7 +199,7 @@ func newWorld(s Scenario, p Policy, watch Watch) (*world, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	w := &world{Scenario: s, watch: watch, end: int64(s.Duration)}
 	w.result = Result{Policy: p.Name, Seed: s.Seed, Duration: s.Duration, Sample: s.Sample, Sent: make([]uint64, len(s.Layers))}
 	if err := w.build(p); err != nil {

@@ -130,8 +130,8 @@ var noLimit = []time.Duration{0}
 
 func isDots(segment string) bool { return segment == "." || segment == ".." }
 
-// read reads the settings that a table holds.
-func (s *Settings) read(t *conf.Table) {
+// ReadEngine reads the settings that make an engine; Check tells whether they do.
+func (s *Settings) ReadEngine(t *conf.Table) {
 	faults := t.Faults()
 	conf.Read(t, "mode", "standard, adaptive or legacy", &s.Mode, func(v any) (engine.Mode, error) {
 		name, err := conf.AsText(v)
@@ -145,16 +145,6 @@ func (s *Settings) read(t *conf.Table) {
 	if s.MaxAttempts == 0 && t.Has("max_attempts") && t.Faults() == faults {
 		t.Fault("max_attempts", "is 0: want 1 or more, the first attempt included; 1 is no retries")
 	}
-	if t.Durations("attempt_timeout", &s.AttemptTimeout); slices.Equal(s.AttemptTimeout, noLimit) {
-		s.AttemptTimeout = nil
-	}
-	t.Duration("timeout", &s.Timeout)
-	size(t, "body_limit", &s.BodyLimit)
-	t.Truth("any_method", &s.AnyMethod)
-	t.Truth("retry_mark", &s.RetryMark)
-	t.Duration("hedge", &s.Hedge)
-	t.Truth("standard_retry_after", &s.StandardRetryAfter)
-	t.Truth("pass_host", &s.PassHost)
 	t.Duration("coalesce", &s.Coalesce)
 
 	quota := t.Table("quota")
@@ -168,6 +158,22 @@ func (s *Settings) read(t *conf.Table) {
 	backoff.Duration("throttling", &s.Backoff.Throttling)
 	backoff.Duration("max", &s.Backoff.Max)
 	backoff.Done()
+}
+
+// read reads the settings that a table holds.
+func (s *Settings) read(t *conf.Table) {
+	faults := t.Faults()
+	s.ReadEngine(t)
+	if t.Durations("attempt_timeout", &s.AttemptTimeout); slices.Equal(s.AttemptTimeout, noLimit) {
+		s.AttemptTimeout = nil
+	}
+	t.Duration("timeout", &s.Timeout)
+	size(t, "body_limit", &s.BodyLimit)
+	t.Truth("any_method", &s.AnyMethod)
+	t.Truth("retry_mark", &s.RetryMark)
+	t.Duration("hedge", &s.Hedge)
+	t.Truth("standard_retry_after", &s.StandardRetryAfter)
+	t.Truth("pass_host", &s.PassHost)
 
 	if t.Faults() > faults {
 		return // what could not be read cannot be judged
