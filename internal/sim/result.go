@@ -102,7 +102,9 @@ type Recovery struct {
 const wellShare = 0.95
 
 // recovery finds the end of the last sample after the faults in which calls did
-// not end well: fewer of those that ended than before, or fewer than were begun.
+// not end well: a smaller share of those that ended than before, or hardly any did.
+// How many end in a sample, beside how many begin, tells less: that goes up and down
+// with the queue.
 func (s *Scenario) recovery(points []Point) (r Recovery) {
 	from, until, ok := s.Trouble()
 	if !ok || len(points) == 0 {
@@ -126,7 +128,7 @@ func (s *Scenario) recovery(points []Point) (r Recovery) {
 			continue
 		}
 		if float64(p.Succeeded)*float64(before.Ended) < bar*float64(p.Ended) ||
-			float64(p.Succeeded)*float64(before.Offered) < 0.9*bar*float64(p.Offered) {
+			2*p.Ended < p.Offered {
 			ill = p.At
 		}
 	}

@@ -174,8 +174,11 @@ func (w *world) happen(e *event) {
 		w.layers[e.slot].callers[e.aux].asks = false
 		w.serveLine(&w.layers[e.slot].callers[e.aux])
 	case faultChanges:
+		before := w.crowd
 		w.applyFaults()
-		w.redrawArrival()
+		if w.crowd != before {
+			w.redrawArrival()
+		}
 	case sampleDue:
 		w.sample()
 	}

@@ -85,21 +85,21 @@ func Builtin() []Setup {
 		},
 	}, {
 		Name:  "long-poll",
-		About: "500 pollers whose queue answers after five seconds, and for a minute refuses them all: who does not wait asks again at once",
+		About: "200 pollers whose queue answers after five seconds, and for a minute refuses them all: who does not wait asks again at once",
 		Scenario: sim.Scenario{
 			Duration: 3 * time.Minute,
-			Load:     sim.Load{Loops: 500, Warm: 5 * time.Second, LongPoll: true},
+			Load:     sim.Load{Loops: 200, Warm: 5 * time.Second, LongPoll: true},
 			Layers:   []sim.Layer{{Callers: 50, Timeout: 30 * time.Second, Latency: 5 * time.Millisecond}},
 			Server:   sim.Server{Service: sim.Service{Mean: 5 * time.Second, Shape: sim.Exponential}},
 			Faults:   []sim.Fault{{Kind: sim.Down, Start: time.Minute, Length: time.Minute}},
 		},
 	}, {
 		Name:  "thundering-herd",
-		About: "5,000 clients call at one instant a service that takes 1,000 requests a second and lets 500 wait",
+		About: "5,000 clients call at one instant a service that takes 1,000 requests a second, lets 500 wait and throttles the others",
 		Scenario: sim.Scenario{
 			Duration: time.Minute, Load: sim.Load{Rate: 100, Bursts: []sim.Burst{{At: 10 * time.Second, Calls: 5000}}},
 			Layers: []sim.Layer{{Callers: 5000, Deadline: 30 * time.Second, Timeout: time.Second, Latency: time.Millisecond}},
-			Server: service(),
+			Server: sim.Server{Workers: 10, Queue: 500, Service: service().Service, FullThrottles: true},
 		},
 	}}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
 )
 
-// tableWidth is what a small terminal has.
-const tableWidth = 80
+// titleWidth is that of the first lines.
+const titleWidth = 88
 
-// Table lays the result out as plain text, 80 columns wide unless numbers are huge.
+// Table lays the result out as plain text, less than 96 columns wide.
 func Table(r Result) string {
 	var b strings.Builder
 	title := r.Scenario
@@ -22,7 +22,7 @@ func Table(r Result) string {
 		title += ": " + r.About
 	}
 	title += fmt.Sprintf(" (%s calls offered in %s, seed %d)", short(r.most()), span(r.DurationMS), r.Seed)
-	for line := range strings.Lines(text.WrapSoft(title, tableWidth)) {
+	for line := range strings.Lines(text.WrapSoft(title, titleWidth)) {
 		b.WriteString(strings.TrimSpace(line) + "\n")
 	}
 
@@ -35,7 +35,7 @@ func Table(r Result) string {
 	}
 	b.WriteString(t.Render() + "\n")
 
-	t = grid.New("given up", ">attempts", ">quota", ">deadline", ">final", ">wasted", ">throttled", ">tokens taken", ">left")
+	t = grid.New("given up", ">attempts", ">quota", ">deadline", ">final", ">wasted", ">throttled", ">tokens", ">left")
 	for _, p := range r.Policies {
 		taken, left := "-", "-"
 		if p.Tokens != nil {
@@ -51,7 +51,7 @@ func Table(r Result) string {
 }
 
 // Legend says what the columns are.
-const Legend = `success is of the calls that were begun; load/s the requests that reached the service, in the mean, peak/s in the worst sample, per call how many for each call; p50 to p99.9 the latency of calls that succeeded; well after the time from the end of the last fault until calls ended as well as before it. Given up: calls that ended without success because attempts, quota or time were used up, or the failure was final. Wasted are requests that were served for nobody; tokens are those of all retry quotas.`
+const Legend = `success is of the calls that were begun; load/s the requests that reached the service, in the mean, peak/s in the worst sample, per call how many for each call; p50 to p99.9 the latency of calls that succeeded; well after the time from the end of the last fault until calls ended as well as before it. Given up: calls that ended without success because attempts, quota or time were used up, or the failure was final. Wasted are requests that were served for nobody; tokens are what retries took from all quotas together, and left what was there at the end.`
 
 // most is the largest number of calls that a policy met: in a closed loop it
 // depends on the policy.
@@ -68,6 +68,8 @@ func recovery(r Recovery) string {
 		return "-"
 	case !r.Recovered:
 		return "never"
+	case *r.AfterMS == 0:
+		return "at once"
 	}
 	return span(*r.AfterMS)
 }
