@@ -41,7 +41,7 @@
 //
 // # How it is fast
 //
-// An event is a value of 32 bytes, a call under way one of 96, both in arrays that
+// An event is a value of 32 bytes, a call under way one of 88, both in arrays that
 // grow and are used again; once they have their size a run allocates nothing but
 // what adaptive limiters publish. Events whose time from now is always the same
 // (latencies, time-outs, deadlines, arrivals) need no sorting: they stand in lanes,

@@ -22,7 +22,7 @@ const (
 )
 
 // result is what an answer says.
-type result uint32
+type result uint8
 
 const (
 	failed    result = iota // not retryable

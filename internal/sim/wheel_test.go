@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -77,4 +78,11 @@ func TestLaneGrowsInOrder(t *testing.T) {
 		taken++
 	}
 	require.Equal(t, next, taken)
+}
+
+// Half of what a simulation waits for is memory.
+func TestSizes(t *testing.T) {
+	require.EqualValues(t, 32, reflect.TypeFor[event]().Size())
+	require.LessOrEqual(t, reflect.TypeFor[flight]().Size(), uintptr(88))
+	require.EqualValues(t, 488, reflect.TypeFor[bundle]().Size())
 }

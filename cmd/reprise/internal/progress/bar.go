@@ -33,10 +33,10 @@ func Bar(w io.Writer, name string, work Work) (stop func()) {
 	}
 }
 
-// BarLines writes a line about the work to w every two seconds, until the function
+// BarLines writes a line about the work to w each second, until the function
 // it returns is called.
 func BarLines(w io.Writer, name string, work Work) (stop func()) {
-	return every(2*time.Second, func() {
+	return every(time.Second, func() {
 		// A reader of the progress that has gone is no reason to end the work.
 		_, _ = fmt.Fprintf(w, "%s  %3.0f %%  %s\n", name, 100*work.Share(), work)
 	})
