@@ -38,8 +38,7 @@ func (w *world) applyFaults() {
 		s := &w.shards[i]
 		was = append(was, s.down)
 		if w.now > 0 {
-			w.passesThrottle(s) // settles what has come in at the old rate
-			s.tokens++
+			w.fillThrottle(s)
 		} else {
 			s.tokens = w.Server.Throttle.Burst
 		}

@@ -128,6 +128,14 @@ func TestThrottle(t *testing.T) {
 	assert.Equal(t, r.Offered, r.Throttled+r.Succeeded)
 	assert.False(t, r.Recovery.Known)
 
+	tight := s
+	tight.Faults = []sim.Fault{ // of which each change must neither make nor lose a token
+		{Kind: sim.Tight, Amount: 0.5, Start: 20 * time.Second, Length: 20 * time.Second},
+		{Kind: sim.Tight, Amount: 0, Start: 60 * time.Second, Length: 10 * time.Second},
+		{Kind: sim.Slow, Amount: 1, Start: 80 * time.Second, Length: time.Millisecond},
+	}
+	assert.InDelta(t, 200*(s.Duration.Seconds()-10-10)+100, float64(run(t, tight, sim.None()).Succeeded), 1)
+
 	s.Layers[0].Deadline = 5 * time.Second
 	adaptive, standard := run(t, s, sim.Adaptive()), run(t, s, sim.Standard())
 	assert.Less(t, adaptive.Throttled, standard.Throttled/2)

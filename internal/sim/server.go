@@ -129,17 +129,22 @@ func (w *world) enter(s *shard, id uint32, r request) {
 
 // passesThrottle takes a token, if there is one or no throttle.
 func (w *world) passesThrottle(s *shard) bool {
-	t := &w.Server.Throttle
-	if t.Rate == 0 {
+	if w.Server.Throttle.Rate == 0 {
 		return true
 	}
-	s.tokens = min(t.Burst, s.tokens+t.Rate*s.tight*float64(w.now-s.filled)/float64(time.Second))
-	s.filled = w.now
+	w.fillThrottle(s)
 	if s.tokens < 1 {
 		return false
 	}
 	s.tokens--
 	return true
+}
+
+// fillThrottle puts in what has come since it was filled, at the rate of that time.
+func (w *world) fillThrottle(s *shard) {
+	t := &w.Server.Throttle
+	s.tokens = min(t.Burst, s.tokens+t.Rate*s.tight*float64(w.now-s.filled)/float64(time.Second))
+	s.filled = w.now
 }
 
 // missed marks the end of a service that the cache did not help.
