@@ -108,6 +108,14 @@ func TestConservation(t *testing.T) {
 			}
 			require.Equal(t, r.Arrived, r.Served+r.Throttled+r.Failed+r.Lost+inside, name)
 
+			for i := range w.layers {
+				for j := range w.layers[i].callers {
+					if b, ok := w.layers[i].callers[j].own.(*concurrencyBudget); ok {
+						require.Zero(t, b.calls, name)
+						require.Zero(t, b.retries, name)
+					}
+				}
+			}
 			require.Zero(t, w.flights.live, name)
 			require.Zero(t, w.waiting, name)
 			free := uint32(0)

@@ -223,6 +223,50 @@ func TestColdCacheStaysColdUnderLoad(t *testing.T) {
 	assert.True(t, light.Recovery.Recovered)
 }
 
+// Each miss that somebody waits for brings one of E entries back, so with calls at
+// the rate r the cold share falls as exp(-r t/E).
+func TestCacheWarms(t *testing.T) {
+	s := broken()
+	s.Server = sim.Server{Cache: sim.Cache{Entries: 5000, MissFactor: 1}}
+	s.Faults[0].Start, s.Faults[0].Length = time.Second, time.Second
+	r := run(t, s, sim.None())
+	for _, seconds := range []int{5, 10, 20} {
+		assert.InDelta(t, math.Exp(-500*float64(seconds)/5000), r.Points[1+seconds].Cold, 0.02, seconds)
+	}
+	s.Server.Service.Mean, s.Server.Cache.MissFactor = 2*time.Millisecond, 10 // 4 ms there and back, and 2 or 20
+	r = run(t, s, sim.None())
+	misses := (float64(r.Latency)/float64(r.Succeeded)/1e6 - 4) / 18
+	assert.InDelta(t, 5000./float64(r.Succeeded), misses, 0.01, "each entry is missed once")
+}
+
+// A request that has waited too long is refused, so nobody is answered later.
+func TestPatience(t *testing.T) {
+	s := broken()
+	s.Faults, s.Layers[0].Deadline, s.Layers[0].Timeout = nil, 0, 0
+	s.Server = sim.Server{Workers: 4, Queue: 1000, Service: sim.Service{Mean: 10 * time.Millisecond}, Patience: 200 * time.Millisecond}
+	longest := time.Duration(0)
+	r, err := sim.Run(s, sim.None(), sim.Watch{Ended: func(e sim.Ended) {
+		if e.OK {
+			longest = max(longest, e.At-e.Began)
+		}
+	}})
+	require.NoError(t, err)
+	assert.InDelta(t, 400./500, r.SuccessRate(), 0.01)
+	assert.Greater(t, longest, 200*time.Millisecond)
+	assert.LessOrEqual(t, longest, 212*time.Millisecond)
+}
+
+// The quota that a sample shows is that of the layer that has least.
+func TestThePoorestLayerIsShown(t *testing.T) {
+	s := broken()
+	s.Faults, s.Server = nil, sim.Server{Service: sim.Service{Mean: 100 * time.Millisecond}}
+	s.Layers = []sim.Layer{{Callers: 5, Timeout: 50 * time.Millisecond}, {Callers: 5}} // the gateways are content
+	r := run(t, s, sim.Standard())
+	assert.Less(t, r.Points[50].Quota, 0.03)
+	assert.Zero(t, r.Succeeded)
+	assert.Equal(t, r.Sent[0], r.TimedOut)
+}
+
 // A run can be watched and ended.
 func TestWatch(t *testing.T) {
 	var points []sim.Point

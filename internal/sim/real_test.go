@@ -30,7 +30,11 @@ func TestSimulationAgainstGoroutines(t *testing.T) {
 		rate   = 200.0
 		length = time.Minute
 	)
-	for _, mode := range []engine.Mode{engine.Adaptive, engine.Standard} {
+	for _, row := range []struct {
+		mode     engine.Mode
+		deadline time.Duration
+	}{{engine.Adaptive, 0}, {engine.Adaptive, 300 * time.Millisecond}, {engine.Standard, 0}} {
+		mode := row.mode
 		policy := sim.Policy{Name: mode.String(), Options: []engine.Option{engine.WithMode(mode)}}
 		var simulated sim.Counts
 		const seeds = 5
@@ -38,50 +42,79 @@ func TestSimulationAgainstGoroutines(t *testing.T) {
 			r := run(t, sim.Scenario{
 				Seed: seed, Duration: length,
 				Load:   sim.Load{Loops: loops, Warm: time.Second},
-				Layers: []sim.Layer{{Callers: 1, Latency: way}},
+				Layers: []sim.Layer{{Callers: 1, Latency: way, Deadline: row.deadline}},
 				Server: sim.Server{Throttle: sim.Throttle{Rate: rate}},
 			}, policy)
 			simulated.Succeeded += r.Succeeded / seeds
 			simulated.Throttled += r.Throttled / seeds
+			simulated.Ended += r.Ended / seeds
 		}
-		real := goroutines(t, policy, loops, way, rate, length)
-		t.Logf("%v: simulated %d and %d throttled, goroutines %d and %d", mode, simulated.Succeeded, simulated.Throttled, real.Succeeded, real.Throttled)
+		real := goroutines(t, policy, loops, way, rate, length, row.deadline)
+		t.Logf("%v: of %d calls %d succeeded and %d requests were throttled, with goroutines %d, %d and %d", mode,
+			simulated.Ended, simulated.Succeeded, simulated.Throttled, real.Ended, real.Succeeded, real.Throttled)
 		assert.InEpsilon(t, real.Succeeded, simulated.Succeeded, 0.03, mode)
+		assert.InEpsilon(t, real.Ended, simulated.Ended, 0.05, mode)
 		assert.InDelta(t, float64(real.Throttled), float64(simulated.Throttled), 0.05*float64(real.Throttled)+50, mode)
 	}
 }
 
-func goroutines(t *testing.T, policy sim.Policy, loops int, way time.Duration, rate float64, length time.Duration) (counts sim.Counts) {
+func goroutines(t *testing.T, policy sim.Policy, loops int, way time.Duration, rate float64, length, deadline time.Duration) (counts sim.Counts) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := engine.New(policy.Options...)
 		require.NoError(t, err)
 		start := time.Now()
 		var mu sync.Mutex
 		tokens, filled := rate, start
-		pause := func(d time.Duration) { <-time.After(d) }
-		ask := func(context.Context) (struct{}, error) {
-			pause(way)
-			defer pause(way)
+		pause := func(ctx context.Context, d time.Duration) (whole bool) {
+			select {
+			case <-time.After(d):
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		serve := func() error {
 			mu.Lock()
 			defer mu.Unlock()
 			tokens = min(rate, tokens+rate*time.Since(filled).Seconds())
 			filled = time.Now()
 			if tokens < 1 {
 				counts.Throttled++
-				return struct{}{}, throttledError{}
+				return throttledError{}
 			}
 			tokens--
-			return struct{}{}, nil
+			return nil
+		}
+		ask := func(ctx context.Context) (struct{}, error) {
+			if !pause(ctx, way) {
+				return struct{}{}, ctx.Err()
+			}
+			err := serve()
+			if !pause(ctx, way) {
+				return struct{}{}, ctx.Err()
+			}
+			return struct{}{}, err
 		}
 		var all sync.WaitGroup
 		for i := range loops {
 			all.Go(func() {
-				pause(time.Duration(i)*time.Second/time.Duration(loops) + 1)
+				pause(t.Context(), time.Duration(i)*time.Second/time.Duration(loops) + 1)
 				for time.Since(start) < length {
-					if _, err := engine.Do(t.Context(), e, ask); err == nil {
-						mu.Lock()
+					began := time.Now()
+					ctx, cancel := t.Context(), func() {}
+					if deadline > 0 {
+						ctx, cancel = context.WithTimeout(ctx, deadline)
+					}
+					_, err := engine.Do(ctx, e, ask)
+					cancel()
+					mu.Lock()
+					counts.Ended++
+					if err == nil {
 						counts.Succeeded++
-						mu.Unlock()
+					}
+					mu.Unlock()
+					if left := 2*way - time.Since(began); left > 0 {
+						pause(t.Context(), left) // a loop turns no faster than a round trip here as well
 					}
 				}
 			})

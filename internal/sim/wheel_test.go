@@ -86,3 +86,24 @@ func TestSizes(t *testing.T) {
 	require.LessOrEqual(t, reflect.TypeFor[flight]().Size(), uintptr(88))
 	require.EqualValues(t, 488, reflect.TypeFor[bundle]().Size())
 }
+
+// Events of one instant happen in the order in which they were scheduled, wherever
+// they stand.
+func TestOneInstant(t *testing.T) {
+	w := &world{lanes: make([]lane, 2), heads: []head{{at: never}, {at: never}}}
+	for i := range uint32(30) {
+		switch i % 3 {
+		case 0:
+			w.later(5, callBegins, i, 0, 0)
+		default:
+			w.queue(laneID(i%3-1), 5, callBegins, i, 0, 0)
+		}
+	}
+	for i := range uint32(30) {
+		e, ok := w.next()
+		require.True(t, ok)
+		require.Equal(t, i, e.slot)
+	}
+	_, ok := w.next()
+	require.False(t, ok)
+}
