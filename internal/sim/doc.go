@@ -27,9 +27,9 @@
 // # What the engine does not do here
 //
 // Two things are the simulation's, since the engine does them with goroutines: the
-// line before the send limiter, in which only the first asks, and which nobody
-// joins who would wait for more than half of his time, as [engine.Call.AdmitWait]
-// has it; and the end of a call at its deadline.
+// line before the send limiter, in which only the first asks, and in which nobody
+// stands who would wait for half of his time or more, as [engine.Call.AdmitWait] has
+// it (a test holds both together); and the end of a call at its deadline.
 //
 // # Determinism
 //

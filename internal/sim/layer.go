@@ -97,7 +97,7 @@ func (w *world) admit(i uint32, f *flight) {
 			w.send(i, f)
 			return
 		}
-		if l := &w.layers[c.layer]; l.Deadline > 0 && int64(wait) >= f.began+int64(l.Deadline)-w.now {
+		if w.hopeless(f, wait) {
 			w.abandon(i, f, engine.ReasonDeadline)
 			return
 		}
@@ -105,23 +105,21 @@ func (w *world) admit(i uint32, f *flight) {
 		w.askLater(c, wait)
 		return
 	}
-	if w.hopeless(c, f) {
-		w.abandon(i, f, engine.ReasonDeadline)
-		return
+	if w.layers[c.layer].Deadline > 0 {
+		line := float64(c.waiting+1) / c.engine.Stats().Limiter.FillRate
+		if w.hopeless(f, time.Duration(line*float64(time.Second))) {
+			w.abandon(i, f, engine.ReasonDeadline)
+			return
+		}
 	}
 	w.stand(c, i, f)
 }
 
-// hopeless reports whether a call that would stand behind others has less than
-// twice the time that the line takes, which is AdmitWait's rule.
-func (w *world) hopeless(c *caller, f *flight) bool {
-	deadline := w.layers[c.layer].Deadline
-	if deadline == 0 {
-		return false
-	}
-	left := f.began + int64(deadline) - w.now
-	fill := c.engine.Stats().Limiter.FillRate
-	return float64(c.waiting+1)/fill*float64(time.Second) >= float64(left)/2
+// hopeless reports whether a wait takes half of the time that a call has left,
+// which is AdmitWait's rule.
+func (w *world) hopeless(f *flight, wait time.Duration) bool {
+	deadline := w.layers[f.layer].Deadline
+	return deadline > 0 && int64(wait) >= (f.began+int64(deadline)-w.now)/2
 }
 
 func (w *world) stand(c *caller, i uint32, f *flight) {
@@ -149,7 +147,12 @@ func (w *world) serveLine(c *caller) {
 		i := c.first - 1
 		f := w.flights.at(i)
 		if f.standing != lost {
-			if wait := f.call.AdmitAt(w.time()); wait > 0 {
+			wait := f.call.AdmitAt(w.time())
+			if wait > 0 && w.hopeless(f, wait) { // the rate was cut meanwhile
+				w.abandon(i, f, engine.ReasonDeadline)
+				continue // it is lost now
+			}
+			if wait > 0 {
 				w.askLater(c, wait)
 				return
 			}
