@@ -256,6 +256,33 @@ func TestPatience(t *testing.T) {
 	assert.LessOrEqual(t, longest, 212*time.Millisecond)
 }
 
+// What a refusal says: of a full queue, and of a gateway that is out of time.
+func TestRefusals(t *testing.T) {
+	s := broken()
+	s.Faults, s.Server.Workers, s.Server.Queue = nil, 1, 0
+	r := run(t, s, sim.None())
+	assert.NotZero(t, r.Failed)
+	assert.Zero(t, r.Throttled)
+	s.Server.FullThrottles = true
+	r = run(t, s, sim.None())
+	assert.Zero(t, r.Failed)
+	assert.NotZero(t, r.Throttled)
+
+	s.Server = sim.Server{Service: sim.Service{Mean: time.Second}}
+	s.Layers = []sim.Layer{{Callers: 5}, {Callers: 5, Deadline: 50 * time.Millisecond, Once: true}}
+	r = run(t, s, sim.Naive(2, 0))
+	assert.Equal(t, r.Ended, r.Stops[engine.ReasonMaxAttempts], "a 504 may be retried")
+}
+
+// A retry that does not fit before the deadline is no retry under way.
+func TestBudgetGetsBackWhatDoesNotFit(t *testing.T) {
+	s := broken()
+	s.Layers[0].Deadline = 7 * time.Millisecond // 5 of them after an attempt, and Envoy's delays are up to 25
+	s.Faults[0].Start, s.Faults[0].Length = 0, time.Hour
+	r := run(t, s, sim.EnvoyBudget())
+	assert.InDelta(t, 5./25, float64(r.Retries)/float64(r.Offered), 0.02)
+}
+
 // The quota that a sample shows is that of the layer that has least.
 func TestThePoorestLayerIsShown(t *testing.T) {
 	s := broken()
