@@ -22,7 +22,7 @@ func run(t *testing.T, s sim.Scenario, p sim.Policy) sim.Result {
 // calls is how many calls a test makes.
 func calls(whole int) int {
 	if testing.Short() {
-		return whole / 4
+		return whole / 6
 	}
 	return whole
 }
