@@ -30,8 +30,9 @@ var levels = map[string]int{
 
 	"ratelimit": 2,
 
-	"engine":   3,
-	"settings": 3,
+	"engine":       3,
+	"settings":     3,
+	"internal/sim": 3, // virtual-time fleet
 
 	"internal/answer":    leaf, // what the doors share above the engine
 	"internal/tally":     leaf, // what those who show an engine share
@@ -47,6 +48,7 @@ var sideways = map[string]string{
 	"internal/stripe -> internal/pad":       "a stripe is a padded word",
 	"internal/stripe -> internal/atomic":    "a stripe is an atomic word",
 	"internal/atomic -> internal/loom":      "under the tag reprise_loom the words are stepped; without it nothing is imported",
+	"internal/sim -> engine":                "the simulator runs the engine itself, not a model of it",
 	"adapters/httpretry -> internal/answer": "what a failed answer says is read in one way by every door",
 	"settings -> engine":                    "Settings.Options hands out engine options, and the engine must not know where settings come from",
 }

@@ -183,7 +183,7 @@ func TestAdaptiveNextInLineWakes(t *testing.T) {
 
 // A service of 500 requests a second that is offered 750 for 20 s keeps serving:
 // the line of those who wait does not eat up the time that attempts need. A wait
-// behind others may take half of the time left; the first in line may take all.
+// may take half of the time left.
 func TestAdaptiveOverloadKeepsServing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const capacity, offered, seconds, latency, deadline = 500, 750, 20, 200 * ms, time.Second
@@ -224,6 +224,39 @@ func TestAdaptiveOverloadKeepsServing(t *testing.T) {
 		callers.Wait()
 		assert.Greater(t, good.Load(), int64(0.9*capacity*seconds))
 		assert.Less(t, cut.Load(), int64(0.01*capacity*seconds), "attempts that had no time for their answer")
+	})
+}
+
+// Calls whose deadlines are shorter than the wait for a token at the lowest rate,
+// 2 s, still bring the rate up again: the one that gets the token has time for its
+// answer, which the limiter must hear of.
+func TestAdaptiveRecoversUnderShortDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const deadline, latency = 300 * ms, 10 * ms
+		e := adaptive(t)
+		throttled(t, e) // 0.5/s and empty
+		var good atomic.Int64
+		op := func(ctx context.Context) (int, error) {
+			select {
+			case <-time.After(latency):
+				good.Inc()
+				return 1, nil
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		}
+		var callers sync.WaitGroup
+		for range 60 * 250 { // a minute of 250/s
+			callers.Go(func() {
+				ctx, stop := context.WithTimeout(t.Context(), deadline)
+				defer stop()
+				_, _ = engine.Do(ctx, e, op)
+			})
+			pass(4 * ms)
+		}
+		callers.Wait()
+		assert.Greater(t, good.Load(), int64(10_000))
+		assert.Greater(t, e.Stats().Limiter.FillRate, 100.0)
 	})
 }
 

@@ -55,16 +55,18 @@ func (c *Call) admitted(nowNanos int64) {
 // AdmitWait is [Call.Admit] with the caller's context: it waits its turn for as
 // long as the limiter says. If the Reason is ReasonRetry, send now. Any other
 // has ended the call: ReasonDeadline, at once and with the wait as Delay, if the
-// wait would not end before ctx's deadline or, behind others that wait, would
-// take half of the time until then; ReasonDeadline or ReasonCancelled if ctx
-// ended in the wait. Nothing is taken before the attempt may be sent. Outside of
+// wait would take half of the time until ctx's deadline or more; ReasonDeadline or
+// ReasonCancelled if ctx ended in the wait. Nothing is taken before the attempt may be sent. Outside of
 // adaptive mode it neither waits nor looks at ctx. Blocks; callers that wait are
 // served about in the order in which they came.
 //
 // Half, because a line that is served in order grows under overload until its
 // wait is as long as the deadlines allow. Were that all of them, every attempt
 // would be sent with no time left for its answer, and the server would work for
-// nobody.
+// nobody. And where the rate is so low that calls find no token for longer than
+// their deadlines, the first of them to wait would be the one whose time is over
+// when its token comes: none would ever be answered in time, the limiter would hear
+// of nothing, and the rate would stay where it is.
 func (c *Call) AdmitWait(ctx context.Context) Decision {
 	if c.quick == nil {
 		return Decision{}
@@ -99,9 +101,7 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 			if left = deadline.Sub(clock.Now()); left <= 0 {
 				return c.told(ctx, class, c.unsent(class, ReasonDeadline))
 			}
-			if turn != nil {
-				left /= 2
-			}
+			left /= 2
 		}
 		nowNanos := e.nowNanos()
 		wait, admitted := place.AdmitNanos(nowNanos)

@@ -27,6 +27,7 @@ type commands struct {
 	Drive   driveCommand   `cmd:"" help:"Drive HTTP calls through the engine, against an embedded server that fails on purpose."`
 	Replay  replayCommand  `cmd:"" help:"Replay written-down calls and check what the engine decides."`
 	Explain explainCommand `cmd:"" help:"Explain what a failure means: its class, the rule, the cost and the delays."`
+	Storm   stormCommand   `cmd:"" help:"Simulate a fleet in trouble, under retry policies side by side."`
 	Proxy   proxyCommand   `cmd:"" help:"Serve as a reverse proxy that retries as the engine decides."`
 }
 

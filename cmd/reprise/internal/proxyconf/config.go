@@ -10,7 +10,6 @@ import (
 
 // Limits of a configuration.
 const (
-	MaxFileBytes = 1 << 20 // of a file
 	MaxUpstreams = 10_000
 	MaxURLs      = 64       // of one upstream
 	MaxBodyLimit = 64 << 20 // bytes kept of a request's body

@@ -1,6 +1,7 @@
-package proxyconf
+package conf
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -8,10 +9,10 @@ import (
 	"syscall"
 )
 
-// readFile reads a regular file, up to one byte more than a configuration may
-// have. It waits for nobody: a pipe without a writer would keep a reload, and with
-// it the signals that end the proxy, from ever coming to an end.
-func readFile(name string) ([]byte, error) {
+// readFile reads a regular file, up to one byte more than one may have.
+// It waits for nobody: a pipe without a writer would keep a reload, and with it the
+// signals that end the proxy, from ever coming to an end.
+func (k Kind) readFile(name string) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, withoutPath(err)
@@ -22,13 +23,13 @@ func readFile(name string) ([]byte, error) {
 		return nil, withoutPath(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("is not a regular file (%s): want one, which can be read again on SIGHUP", kind(info.Mode()))
+		return nil, fmt.Errorf("is not a regular file (%s): want one%s", modeName(info.Mode()), k.Regular)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	return text, withoutPath(err)
 }
 
-func kind(mode fs.FileMode) string {
+func modeName(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
 		return "a directory"
@@ -38,4 +39,11 @@ func kind(mode fs.FileMode) string {
 		return "a device"
 	}
 	return mode.Type().String()
+}
+
+func withoutPath(err error) error {
+	if wrapped := errors.Unwrap(err); wrapped != nil {
+		return wrapped
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package proxyconf
+package conf
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 )
 
 // parseYAML reads a document without anchors, aliases and tags: what aliases
-// expand to has no bound, and `defaults` is there for what upstreams share.
-func parseYAML(text []byte) (document, error) {
+// expand to has no bound.
+func (k Kind) parseYAML(text []byte) (document, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return document{}, yamlError(err)
@@ -28,19 +28,25 @@ func parseYAML(text []byte) (document, error) {
 		body = d.Body
 	}
 	if body == nil {
-		return document{}, errors.New("is empty: want at least a list of upstreams")
+		return document{}, errEmpty
 	}
 	if err := doc.walkYAML(body, ""); err != nil {
+		var at *lineError
+		if errors.As(err, &at) && at.err == errAlias && k.Share != "" {
+			at.err = fmt.Errorf("%w, or %s", errAlias, k.Share)
+		}
 		return document{}, err
 	}
 	if _, ok := body.(ast.MapNode); !ok {
-		return document{}, &lineError{lineOf(body), errors.New("want keys such as upstreams at the top")}
+		return document{}, &lineError{lineOf(body), fmt.Errorf("want keys such as %s at the top", k.Key)}
 	}
 	if err := yaml.NodeToValue(body, &doc.root); err != nil {
 		return document{}, yamlError(err)
 	}
 	return doc, nil
 }
+
+var errAlias = errors.New("anchors, aliases and tags are not served: want the value")
 
 // walkYAML notes the lines of keys and refuses what is not served.
 func (d *document) walkYAML(n ast.Node, path string) error {
@@ -67,7 +73,7 @@ func (d *document) walkYAML(n ast.Node, path string) error {
 			}
 		}
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		return &lineError{lineOf(n), errors.New("anchors, aliases and tags are not served: want the value, or defaults for what upstreams share")}
+		return &lineError{lineOf(n), errAlias}
 	}
 	return nil
 }

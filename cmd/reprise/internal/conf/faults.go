@@ -1,4 +1,4 @@
-package proxyconf
+package conf
 
 import "strings"
 

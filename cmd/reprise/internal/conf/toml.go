@@ -1,4 +1,4 @@
-package proxyconf
+package conf
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ func parseTOML(text []byte) (document, error) {
 		return document{}, &lineError{line, fmt.Errorf("is not TOML: %w", err)}
 	}
 	if len(doc.root) == 0 {
-		return document{}, errors.New("is empty: want at least a list of upstreams")
+		return document{}, errEmpty
 	}
 	w := tomlWalk{doc: &doc, count: make(map[string]int)}
 	for i, c := range text {

@@ -1,0 +1,187 @@
+package storm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/conf"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
+	"github.com/reprise-go/reprise/internal/sim"
+)
+
+var kind = conf.Kind{Name: "scenario", Key: "load and layers", Empty: "duration, load, layers and server"}
+
+// Load reads a setup from a file in YAML or TOML. Its error names file, line and
+// key.
+func Load(name string) (s Setup, err error) {
+	if err := kind.Load(name, s.read); err != nil {
+		return Setup{}, err
+	}
+	return s, nil
+}
+
+// Parse is Load of a text.
+func Parse(name string, text []byte) (s Setup, err error) {
+	if err := kind.Parse(name, text, s.read); err != nil {
+		return Setup{}, err
+	}
+	return s, nil
+}
+
+func (s *Setup) read(root *conf.Table) {
+	faults := root.Faults()
+	s.Name = "scenario"
+	root.Text("name", &s.Name)
+	root.Text("about", &s.About)
+	seed := 1
+	root.Whole("seed", &seed)
+	if seed < 0 {
+		root.Fault("seed", "is %d: want 0 or more", seed)
+	}
+	w := &s.Scenario
+	w.Seed = uint64(seed)
+	root.Duration("duration", &w.Duration)
+	root.Duration("sample", &w.Sample)
+	readLoad(root.Table("load"), &w.Load)
+	for _, t := range root.Tables("layers") {
+		var l sim.Layer
+		t.Whole("callers", &l.Callers)
+		t.Duration("deadline", &l.Deadline)
+		t.Duration("timeout", &l.Timeout)
+		t.Duration("latency", &l.Latency)
+		t.Truth("once", &l.Once)
+		t.Done()
+		w.Layers = append(w.Layers, l)
+	}
+	readServer(root.Table("server"), &w.Server)
+	for _, t := range root.Tables("faults") {
+		w.Faults = append(w.Faults, readFault(t))
+	}
+	s.readPolicies(root)
+	root.Done()
+	if root.Faults() > faults {
+		return
+	}
+	var invalid *sim.InvalidError
+	if errors.As(w.Validate(), &invalid) {
+		root.Fault(invalid.Field, "%s", invalid.Text)
+	}
+}
+
+func readLoad(t *conf.Table, l *sim.Load) {
+	t.Number("rate", &l.Rate)
+	t.Truth("paced", &l.Paced)
+	t.Number("swing", &l.Swing)
+	t.Duration("period", &l.Period)
+	for _, b := range t.Tables("bursts") {
+		var burst sim.Burst
+		b.Duration("at", &burst.At)
+		b.Whole("calls", &burst.Calls)
+		b.Done()
+		l.Bursts = append(l.Bursts, burst)
+	}
+	t.Whole("loops", &l.Loops)
+	t.Duration("think", &l.Think)
+	t.Duration("warm", &l.Warm)
+	t.Whole("keys", &l.Keys)
+	t.Number("hot", &l.Hot)
+	t.Truth("long_poll", &l.LongPoll)
+	t.Done()
+}
+
+func readServer(t *conf.Table, s *sim.Server) {
+	t.Whole("shards", &s.Shards)
+	t.Whole("workers", &s.Workers)
+	t.Whole("queue", &s.Queue)
+	t.Number("contention", &s.Contention)
+	t.Duration("patience", &s.Patience)
+	t.Truth("full_throttles", &s.FullThrottles)
+
+	service := t.Table("service")
+	service.Duration("mean", &s.Service.Mean)
+	readName(service, "shape", []string{"fixed", "exponential", "lognormal"}, &s.Service.Shape)
+	service.Number("sigma", &s.Service.Sigma)
+	service.Done()
+
+	throttle := t.Table("throttle")
+	throttle.Number("rate", &s.Throttle.Rate)
+	throttle.Number("burst", &s.Throttle.Burst)
+	throttle.Done()
+
+	errs := t.Table("errors")
+	errs.Number("transient", &s.Errors.Transient)
+	errs.Number("throttling", &s.Errors.Throttling)
+	errs.Number("permanent", &s.Errors.Permanent)
+	errs.Done()
+
+	cache := t.Table("cache")
+	cache.Number("entries", &s.Cache.Entries)
+	cache.Number("miss_factor", &s.Cache.MissFactor)
+	cache.Done()
+	t.Done()
+}
+
+func readFault(t *conf.Table) (f sim.Fault) {
+	if !t.Has("kind") {
+		t.Fault("kind", "is missing: want %s", strings.Join(faultKinds(), ", "))
+	}
+	readName(t, "kind", faultKinds(), &f.Kind)
+	t.Duration("start", &f.Start)
+	t.Duration("length", &f.Length)
+	t.Number("shards", &f.Shards)
+	t.Number("amount", &f.Amount)
+	t.Done()
+	return f
+}
+
+func faultKinds() (names []string) {
+	for k := sim.FaultKind(0); k.String() != "unknown"; k++ {
+		names = append(names, k.String())
+	}
+	return names
+}
+
+// readName reads one of some names, as its number.
+func readName[T ~uint8](t *conf.Table, key string, names []string, to *T) {
+	conf.Read(t, key, "one of "+strings.Join(names, ", "), to, func(v any) (T, error) {
+		text, err := conf.AsText(v)
+		if err != nil {
+			return 0, err
+		}
+		for i, name := range names {
+			if strings.EqualFold(name, text) {
+				return T(i), nil
+			}
+		}
+		return 0, fmt.Errorf("%q: want %s", scenario.Shorten(text), strings.Join(names, ", "))
+	})
+}
+
+// readPolicies reads which policies to run, and the user's own.
+func (s *Setup) readPolicies(root *conf.Table) {
+	var names []string
+	root.Texts("policies", &names)
+	found, err := FindPolicies(names)
+	if err != nil {
+		root.Fault("policies", "name %v", err)
+	}
+	s.Policies = found
+	if !root.Has("policy") {
+		root.Table("policy")
+		return
+	}
+	own, faults := root.Table("policy"), root.Faults()
+	var numbers Own
+	numbers.ReadEngine(own)
+	own.Truth("pacing", &numbers.Pacing)
+	own.Done()
+	if root.Faults() > faults {
+		return
+	}
+	if fault, wrong := numbers.Check(); wrong {
+		own.Fault(fault.Key, "%s", fault.Text)
+		return
+	}
+	s.Policies = append(s.Policies, numbers.Policy())
+}

@@ -1,0 +1,64 @@
+package storm
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/proxyconf"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
+	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/sim"
+)
+
+// Setup is a scenario and the policies to run it under.
+type Setup struct {
+	Name     string
+	About    string // one sentence
+	Scenario sim.Scenario
+	Policies []sim.Policy
+}
+
+// PolicyNames are the policies that can be named, in the order in which they are
+// shown.
+func PolicyNames() (names []string) {
+	for _, p := range sim.Policies() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// FindPolicies returns the policies with these names, in the order in which they
+// are shown.
+func FindPolicies(names []string) (found []sim.Policy, err error) {
+	known := PolicyNames()
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%q: want %s", scenario.Shorten(name), strings.Join(known, ", "))
+		}
+	}
+	for _, p := range sim.Policies() {
+		if slices.Contains(names, p.Name) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// OwnName is the name of the policy with the user's own numbers.
+const OwnName = "own"
+
+// Own is the policy with the user's own numbers.
+type Own struct {
+	proxyconf.Settings
+	Pacing bool
+}
+
+// Policy makes the policy, once Check has found nothing wrong.
+func (o Own) Policy() sim.Policy {
+	opts := o.Options()
+	if o.Pacing {
+		opts = append(opts, engine.WithPacing())
+	}
+	return sim.Policy{Name: OwnName, Options: opts}
+}

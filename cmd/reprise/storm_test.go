@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/storm"
+)
+
+const checkout = `name: checkout
+duration: 10s
+load: {rate: 100}
+layers: [{callers: 4, deadline: 2s, timeout: 500ms, latency: 1ms}]
+server: {workers: 2, queue: 50, service: {mean: 10ms}}
+faults: [{kind: down, start: 3s, length: 3s}]
+policies: [none, standard]
+policy: {max_attempts: 7}
+`
+
+func scenarioFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// policies are those that a command line's result has.
+func policies(t *testing.T, args ...string) (names []string) {
+	t.Helper()
+	code, out, stderr := reprise(append([]string{"storm", "--json", "-q"}, args...)...)
+	require.Zero(t, code, stderr)
+	assert.Empty(t, stderr)
+	var r storm.Result
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	for _, p := range r.Policies {
+		names = append(names, p.Policy)
+	}
+	return names
+}
+
+func TestStorm(t *testing.T) {
+	file := scenarioFile(t, "checkout.yaml", checkout)
+	code, out, stderr := reprise("storm", file)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, out, "checkout (")
+	assert.Contains(t, out, "│ standard │")
+	assert.NotContains(t, out, "\x1b", "no colours for a pipe")
+	assert.Contains(t, stderr, "simulated 0.0 million calls in ")
+
+	_, again, _ := reprise("storm", file, "-q")
+	assert.Equal(t, out, again)
+	_, other, _ := reprise("storm", file, "-q", "--seed", "2")
+	assert.NotEqual(t, out, other)
+
+	assert.Equal(t, []string{"none", "standard", "own"}, policies(t, file))
+	assert.Equal(t, []string{"naive", "standard"}, policies(t, file, "--policies", "standard,naive"))
+	assert.Equal(t, []string{"naive", "own"}, policies(t, file, "--policies", "own,naive"))
+	assert.Equal(t, []string{"naive", "own"}, policies(t, file, "--policies", "naive", "--max-attempts", "4"))
+	plain := scenarioFile(t, "plain.yaml", strings.Replace(strings.Replace(checkout, "policies:", "#", 1), "policy:", "#", 1))
+	assert.Equal(t, storm.PolicyNames(), policies(t, plain))
+	assert.Equal(t, append(storm.PolicyNames(), "own"), policies(t, plain, "--pacing", "--quota-capacity", "100", "--backoff-max", "1s"))
+
+	code, out, _ = reprise("storm", "--list")
+	assert.Zero(t, code)
+	assert.Equal(t, len(storm.Builtin()), strings.Count(out, "\n"))
+}
+
+func TestStormHelp(t *testing.T) {
+	code, help, _ := reprise("storm", "--help")
+	require.Zero(t, code)
+	assert.Contains(t, help, "Examples:")
+	for _, s := range storm.Builtin() {
+		assert.Contains(t, help, s.Name)
+	}
+	_, out, _ := reprise("storm", "--json", "-q", scenarioFile(t, "checkout.yaml", checkout))
+	assertKeysIn(t, out, help)
+}
+
+func TestWrongStorms(t *testing.T) {
+	file := scenarioFile(t, "checkout.yaml", checkout)
+	wrong := scenarioFile(t, "wrong.yaml", "name: wrong\nload: {rat: 100}\nserver: {worker: 2}\n")
+	for _, row := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"sunshine", 2, `unknown scenario "sunshine": want blip, outage,`},
+		{"--policies hope", 2, `--policies names "hope": want none, naive,`},
+		{"--policies own", 2, "--policies names own: want a flag of the own policy with it, such as --max-attempts, or a file with a policy"},
+		{"--max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
+		{"--mode fast", 2, `--mode: unknown mode "fast": want standard, adaptive or legacy`},
+		{"--coalesce 1s", 2, "--coalesce is about the send limiter, which standard mode does not have"},
+		{"--quota-capacity 3", 2, "--quota-transient-cost is 14: want 1 to the capacity, 3 tokens"},
+		{"--seed many", 2, `--seed: want a whole number, got "many"`},
+		{"outage blip", 2, "unexpected argument blip"},
+		{file + ".gone.yaml", 1, "no such file or directory"},
+	} {
+		code, out, stderr := reprise(append([]string{"storm"}, strings.Fields(row.args)...)...)
+		assert.Equal(t, row.code, code, row.args)
+		assert.Empty(t, out, row.args)
+		assertOneLine(t, stderr, row.want)
+	}
+	code, _, stderr := reprise("storm", wrong)
+	assert.Equal(t, 1, code)
+	assert.Equal(t, 2, strings.Count(stderr, "\n"), "a line for each mistake")
+	assert.Contains(t, stderr, "reprise: scenario "+wrong+":2: load.rat is an unknown key: did you mean rate? want rate,")
+	assert.Contains(t, stderr, "reprise: scenario "+wrong+":3: server.worker is an unknown key: did you mean workers?")
+}
+
+func TestASignalEndsAStorm(t *testing.T) {
+	cmd := child(t, "storm", scenarioFile(t, "long.yaml", strings.Replace(checkout, "duration: 10s", "duration: 600h", 1)+"sample: 1m\n"))
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	require.NoError(t, err)
+	assert.Regexp(t, `^storm +\d+ %  0 of 3 policies  \d+\.\d million calls\n$`, line)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.Error(t, cmd.Wait())
+	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
+	assert.Empty(t, out.String())
+}

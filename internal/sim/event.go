@@ -1,0 +1,94 @@
+package sim
+
+import "math"
+
+// kind is what happens at an event.
+type kind uint8
+
+const (
+	callArrives     kind = iota // of the open loop; the next one is drawn then
+	burstArrives                // aux: how many calls
+	callBegins                  // of a closed loop; aux: the caller
+	requestArrives              // at the layer below; aux: the shard
+	serviceEnds                 // aux: the shard
+	answerArrives               // aux: the result
+	attemptTimesOut             //
+	deadlinePasses              // gen: the call's birth
+	backoffEnds                 //
+	pauseEnds                   // after which a refused call returns (R7)
+	limiterMayAdmit             // slot: the layer; aux: the caller
+	faultChanges                //
+	sampleDue                   //
+)
+
+// result is what an answer says.
+type result uint8
+
+const (
+	failed    result = iota // not retryable
+	transient               // as classify has it, so that a class is a conversion away
+	throttled
+	succeeded
+)
+
+// event is something that will happen: a value, so that queues hold no pointers
+// and the collector has nothing to look for.
+type event struct {
+	at int64 // nanoseconds since the beginning
+	// key tells events of one instant apart.
+	//
+	//	bits 63..8  order in which they were scheduled, from 0
+	//	bits  7..0  kind
+	key  uint64
+	slot uint32 // of the flight
+	gen  uint32 // of the flight when this was scheduled: another one by then means that it is void
+	aux  uint32
+	_    uint32
+}
+
+func (e *event) kind() kind { return kind(e.key) }
+
+// before is the order of all events: by time, then as they were scheduled. No two
+// are equal, so the order does not depend on the queue.
+func (e *event) before(o *event) bool {
+	return e.at < o.at || e.at == o.at && e.key < o.key
+}
+
+// never is later than every event.
+const never = math.MaxInt64
+
+// lane is a queue of events that come in the order of their time, such as the
+// ends of a time that is the same for all: half of a simulation's events need no
+// sorting.
+type lane struct {
+	ring []event // a power of two of them
+	head uint64  // next out
+	tail uint64  // next in
+}
+
+// push appends an event that is not before the last one.
+func (l *lane) push(e event) {
+	if l.tail-l.head == uint64(len(l.ring)) {
+		l.grow()
+	}
+	l.ring[l.tail&uint64(len(l.ring)-1)] = e
+	l.tail++
+}
+
+func (l *lane) grow() {
+	ring := make([]event, max(2*len(l.ring), 16))
+	for i := l.head; i != l.tail; i++ {
+		ring[i&uint64(len(ring)-1)] = l.ring[i&uint64(len(l.ring)-1)]
+	}
+	l.ring = ring
+}
+
+func (l *lane) empty() bool { return l.head == l.tail }
+
+func (l *lane) peek() *event { return &l.ring[l.head&uint64(len(l.ring)-1)] }
+
+func (l *lane) pop() event {
+	e := l.ring[l.head&uint64(len(l.ring)-1)]
+	l.head++
+	return e
+}

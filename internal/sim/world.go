@@ -1,0 +1,247 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/reprise-go/reprise/engine"
+)
+
+// world is one simulation. One goroutine runs it.
+type world struct {
+	Scenario
+	watch Watch
+	now   int64
+	end   int64  // when no more calls begin
+	order uint64 // of the next event
+	stop  bool   // somebody has had enough
+
+	wheel wheel
+	lanes []lane
+	heads []head // of the lanes
+
+	flights hangar
+	layers  []layer
+	shards  []shard
+	crowd   float64 // times as many calls, by faults
+	arrive  arrivals
+	services,
+	errors *stream
+
+	result  Result
+	point   Point // counts since the last sample
+	waiting int   // calls in limiters' lines
+}
+
+// head is when a lane's first event is due.
+type head struct {
+	at  int64
+	key uint64
+}
+
+// laneID is a lane. Each layer has four more.
+type laneID int
+
+const (
+	arrivalLane laneID = iota
+	burstLane
+	faultLane
+	sampleLane
+	layerLanes
+)
+
+const (
+	outLane      laneID = iota // requests on their way down
+	backLane                   // answers on their way up
+	timeoutLane                // ends of attempts
+	deadlineLane               // ends of calls
+	lanesPerLayer
+)
+
+func (w *world) lane(layer int, which laneID) laneID {
+	return layerLanes + laneID(layer)*lanesPerLayer + which
+}
+
+// epoch is the instant at which every simulation begins: a whole second, as R8.4
+// lays the limiter's buckets.
+var epoch = time.Unix(1_800_000_000, 0)
+
+// clock shows the engines the simulation's time. Nobody sleeps on it.
+type clock struct{ world *world }
+
+func (c clock) Now() time.Time { return c.world.time() }
+
+func (clock) Sleep(context.Context, time.Duration, <-chan struct{}) {}
+
+func (w *world) time() time.Time { return epoch.Add(time.Duration(w.now)) }
+
+func (w *world) key(k kind) uint64 {
+	w.order++
+	return w.order<<8 | uint64(k)
+}
+
+// later schedules an event whose time is like no other's.
+func (w *world) later(at int64, k kind, slot, gen, aux uint32) {
+	w.wheel.push(event{at: at, key: w.key(k), slot: slot, gen: gen, aux: aux})
+}
+
+// queue schedules an event behind those of its lane.
+func (w *world) queue(id laneID, at int64, k kind, slot, gen, aux uint32) {
+	l := &w.lanes[id]
+	e := event{at: at, key: w.key(k), slot: slot, gen: gen, aux: aux}
+	if l.empty() {
+		w.heads[id] = head{e.at, e.key}
+	}
+	l.push(e)
+}
+
+// next takes the first of all events.
+func (w *world) next() (e event, ok bool) {
+	first, at := laneID(-1), int64(never)
+	for id := range w.heads {
+		h := &w.heads[id]
+		if h.at < at || h.at == at && first >= 0 && h.key < w.heads[first].key {
+			first, at = laneID(id), h.at
+		}
+	}
+	if top := w.wheel.peek(at); top != nil && (first < 0 || top.at < at || top.at == at && top.key < w.heads[first].key) {
+		return w.wheel.pop(), true
+	}
+	if first < 0 {
+		return event{}, false
+	}
+	l := &w.lanes[first]
+	e = l.pop()
+	if l.empty() {
+		w.heads[first].at = never
+	} else {
+		next := l.peek()
+		w.heads[first] = head{next.at, next.key}
+	}
+	return e, true
+}
+
+// run goes through the events until the last call has ended.
+func (w *world) run() {
+	for !w.stop && (w.now <= w.end || w.flights.live > 0) {
+		e, ok := w.next()
+		if !ok {
+			return
+		}
+		w.now = e.at
+		w.happen(&e)
+	}
+}
+
+func (w *world) happen(e *event) {
+	switch e.kind() {
+	case callArrives:
+		w.callArrives()
+	case burstArrives:
+		for i := range e.aux {
+			w.offer(i%uint32(len(w.layers[0].callers)), false)
+		}
+	case callBegins:
+		if w.now < w.end {
+			w.offer(e.aux, true)
+		}
+	case requestArrives:
+		w.requestArrives(e)
+	case serviceEnds:
+		w.serviceEnds(e)
+	case answerArrives:
+		if f := w.flights.at(e.slot); f.gen == e.gen {
+			w.answered(e.slot, f, result(e.aux))
+		}
+	case attemptTimesOut:
+		if f := w.flights.at(e.slot); f.gen == e.gen {
+			w.point.TimedOut++
+			w.answered(e.slot, f, transient)
+		}
+	case deadlinePasses:
+		if f := w.flights.at(e.slot); f.birth == e.gen {
+			w.outOfTime(e.slot, f)
+		}
+	case backoffEnds:
+		if f := w.flights.at(e.slot); f.gen == e.gen {
+			w.admit(e.slot, f)
+		}
+	case pauseEnds:
+		if f := w.flights.at(e.slot); f.gen == e.gen {
+			w.ends(e.slot, f, f.reason)
+		}
+	case limiterMayAdmit:
+		w.layers[e.slot].callers[e.aux].asks = false
+		w.serveLine(&w.layers[e.slot].callers[e.aux])
+	case faultChanges:
+		before := w.crowd
+		w.applyFaults()
+		if w.crowd != before {
+			w.redrawArrival()
+		}
+	case sampleDue:
+		w.sample()
+	}
+}
+
+// Run simulates the scenario under a policy until every call has ended, or until
+// watch ends it. An error is a scenario that is wrong, an *InvalidError, or options
+// that make no engine. Blocks for as long as that takes: less than a second for a
+// million calls, most often. Reads no clock.
+func Run(s Scenario, p Policy, watch Watch) (Result, error) {
+	w, err := newWorld(s, p, watch)
+	if err != nil {
+		return Result{}, err
+	}
+	w.run()
+	w.finish()
+	return w.result, nil
+}
+
+func newWorld(s Scenario, p Policy, watch Watch) (*world, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	s = s.WithDefaults()
+	w := &world{Scenario: s, watch: watch, end: int64(s.Duration)}
+	w.result = Result{Policy: p.Name, Seed: s.Seed, Duration: s.Duration, Sample: s.Sample, Sent: make([]uint64, len(s.Layers))}
+	if err := w.build(p); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// build makes callers and server, and schedules what is known from the beginning.
+func (w *world) build(p Policy) error {
+	w.lanes = make([]lane, w.lane(len(w.Layers), 0))
+	w.heads = make([]head, len(w.lanes))
+	for i := range w.heads {
+		w.heads[i].at = never
+	}
+	w.services, w.errors = newStream(w.Seed, forService), newStream(w.Seed, forErrors)
+	w.layers = make([]layer, len(w.Layers))
+	for i, told := range w.Layers {
+		if err := w.layers[i].build(w, i, told, p); err != nil {
+			return err
+		}
+	}
+	w.shards = make([]shard, w.Server.Shards)
+	w.applyFaults()
+	for at := int64(w.Sample); at <= w.end; at += int64(w.Sample) {
+		w.queue(sampleLane, at, sampleDue, 0, 0, 0)
+	}
+	w.buildFaults()
+	w.buildLoad()
+
+	return nil
+}
+
+// options are an engine's in this world.
+func (w *world) options(told Layer, p Policy, jitter *stream) []engine.Option {
+	opts := append([]engine.Option{}, p.Options...)
+	opts = append(opts, engine.WithClock(clock{w}), engine.WithSource(jitter))
+	if told.Once {
+		opts = append(opts, engine.WithMaxAttempts(1))
+	}
+	return opts
+}
