@@ -39,13 +39,15 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	methods := []string{"/grpc.testing.TestService/UnaryCall", "/grpc.testing.TestService/StreamingOutputCall"}
+	creds := grpc.WithTransportCredentials(insecure.NewCredentials())
 	// These are the two lines that a program adds: which methods may be sent twice,
 	// and the options for grpc.NewClient.
-	retries, err := grpcretry.New(e, grpcretry.WithIdempotent("/grpc.testing.TestService/UnaryCall", "/grpc.testing.TestService/StreamingOutputCall"))
+	retries, err := grpcretry.New(e, grpcretry.WithIdempotent(methods...))
 	if err != nil {
 		return err
 	}
-	conn, err := grpc.NewClient(addr, append(retries.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	conn, err := grpc.NewClient(addr, append(retries.DialOptions(), creds)...)
 	if err != nil {
 		return err
 	}
