@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
@@ -93,6 +94,21 @@ func TestReplayToWhoAnswersAtOnce(t *testing.T) {
 				assert.Equal(t, 2, s.count())
 				assert.Equal(t, 500, level(e))
 			}, grpcretry.WithBufferLimit(8<<20))
+		})
+	}
+}
+
+// A panic while messages go again is one of who receives, and of nobody else.
+func TestReplayThatPanics(t *testing.T) {
+	for name, desc := range map[string]*grpc.StreamDesc{"bidi": bidi, "client stream": {ClientStreams: true}, "server stream": serverOnly} {
+		t.Run(name, func(t *testing.T) {
+			second := &fakeStream{send: func(any) error { panic("odd codec") }}
+			second.recv = func(any) error { <-second.ctx.Done(); return status.FromContextError(second.ctx.Err()).Err() }
+			s, attempts := open(t, newInterceptor(t, quick(t), grpcretry.WithAnyMethod()), desc,
+				[]*fakeStream{{recv: func(any) error { return unavailable }}, second})
+			require.NoError(t, s.SendMsg(request("")))
+			assert.PanicsWithValue(t, "odd codec", func() { _ = s.RecvMsg(request("")) })
+			assert.Equal(t, 2, *attempts)
 		})
 	}
 }
