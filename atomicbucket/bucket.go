@@ -97,22 +97,21 @@ func (b *Bucket) Full() bool {
 // Lock-free: a failed CAS means that another operation succeeded. Never blocks,
 // reads no clock, allocates nothing.
 func (b *Bucket) Give(n uint32) {
-	if b.word.Load() < 0 { // not full; small enough to be inlined
-		b.giveSlow(n)
+	if old := b.word.Load(); old < 0 { // not full; small enough to be inlined
+		b.giveSlow(old, n)
 	}
 }
 
+// giveSlow gives to a bucket whose word was old, not full.
+//
 //go:noinline
-func (b *Bucket) giveSlow(n uint32) {
-	for {
-		old := b.word.Load()
-		if old >= 0 || n == 0 {
-			return
-		}
+func (b *Bucket) giveSlow(old int64, n uint32) {
+	for old < 0 && n != 0 {
 		capacity, balance := unpack(old)
 		if b.swap(old, capacity, int32(min(int64(balance)+int64(n), 0))) {
 			return
 		}
+		old = b.word.Load()
 	}
 }
 

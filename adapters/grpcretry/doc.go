@@ -26,10 +26,11 @@
 //	UNAVAILABLE         transient
 //	DEADLINE_EXCEEDED   transient: an attempt's own ([WithAttemptTimeout]) or one
 //	                    behind the server. The caller's own is final (R3.6)
-//	RESOURCE_EXHAUSTED  throttling, if it bears a sign of the server: trailers
-//	                    without headers, metadata in the trailer, or details. Else it
-//	                    is final, for it is what grpc says of a message that is
-//	                    too large, and of resets that R3.2 does not have
+//	RESOURCE_EXHAUSTED  throttling. Final where it is grpc's own, which no server
+//	                    has sent: of a message that is too large, of resets that
+//	                    R3.2 does not have, or of an interceptor beneath that
+//	                    asked no server. What a server says of a message that is
+//	                    longer than it receives is a throttle like others (R3.8)
 //	ABORTED             final: gRPC's word for "start the transaction anew", which
 //	                    the call alone cannot do
 //	INTERNAL, UNKNOWN   final: gRPC's for broken invariants, and for whatever a

@@ -46,7 +46,7 @@ func (i *Interceptor) examine(e *engine.Engine, err error, trailer metadata.MD) 
 	pushback, f.refused = pushbackOf(trailer)
 	f.retryAfter = max(f.retryAfter, d.retryDelay, pushback)
 
-	class := i.classOf(f.code, len(trailer) > 0)
+	class := i.classOf(st, trailer)
 	switch f.verdict.Rule {
 	case classify.RuleMarkedRetryable:
 		if class == classify.Throttling { // a marker says whether, not how slowly
@@ -68,18 +68,15 @@ func recognized(r classify.Rule) bool {
 	return r == classify.RuleThrottlingCode || r == classify.RuleTransientCode || r == classify.RuleCodeOverride
 }
 
-// classOf returns the class of a code. signed says that the status came with
-// metadata, which only a server sends, be it for trailers without headers, for
-// details or of the server's own: grpc itself says RESOURCE_EXHAUSTED of a message that is longer
-// than this client sends or receives, and that is no throttling.
-func (i *Interceptor) classOf(code codes.Code, signed bool) classify.Class {
-	if class, ok := i.codes[code]; ok {
+// classOf returns the class of a status.
+func (i *Interceptor) classOf(st *status.Status, trailer metadata.MD) classify.Class {
+	if class, ok := i.codes[st.Code()]; ok {
 		return class
 	}
-	if code == codes.ResourceExhausted && !signed {
+	if st.Code() == codes.ResourceExhausted && !ofServer(st, trailer) {
 		return classify.NonRetryable
 	}
-	return classes[code]
+	return classes[st.Code()]
 }
 
 // outcome is what a call needs to know of the failure.

@@ -28,7 +28,7 @@ func (s *stream) receiveFirst(m any) (done bool, err error) {
 	for s.receiving {
 		s.moved.Wait()
 	}
-	if s.settled.Load() {
+	if s.answered {
 		return false, nil
 	}
 	for {
@@ -50,8 +50,17 @@ func (s *stream) receive(m any, h *held) (again bool, _ error) {
 	}()
 	a := s.cur.Load()
 	err := s.receiveFrom(a, m)
-	if s.settled.Load() { // a SendMsg has failed meanwhile
+	for err != nil && s.replaying { // not for long, now that the attempt is at its end
+		s.moved.Wait()
+	}
+	if a.panicked != nil {
+		panic(a.panicked)
+	}
+	if s.answered { // a SendMsg has failed meanwhile
 		return false, err
+	}
+	if err != nil && a.unsent != nil {
+		err = a.unsent
 	}
 	if err == nil && !a.stop() { // its context has ended, and the rest is lost
 		err = a.timeout()
@@ -131,10 +140,10 @@ var errNotProto = errors.New("reprise/grpcretry: what is received into is no pro
 // place. If the caller is receiving, that tells; else it is received here, into a
 // message that takes anything. The caller holds mu.
 func (s *stream) settleEnded(a *streamAttempt) bool {
-	for s.receiving && (s.moving || s.cur.Load() == a) && !s.settled.Load() {
+	for s.receiving && (s.moving || s.cur.Load() == a) && !s.answered {
 		s.moved.Wait()
 	}
-	if s.cur.Load() != a || s.settled.Load() {
+	if s.cur.Load() != a || s.answered {
 		return s.cur.Load() != a
 	}
 	if s.marks&hasCodec != 0 {

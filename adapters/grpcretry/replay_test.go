@@ -3,6 +3,7 @@ package grpcretry_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
@@ -50,6 +52,65 @@ func TestReplayThatNobodyReads(t *testing.T) {
 		others.Wait()
 		assert.Equal(t, 2, s.count())
 	}, grpcretry.WithBufferLimit(1<<20))
+}
+
+// A server that answers while it reads stops reading when nobody takes its answers,
+// so what was sent goes again beside whoever receives, also where that one asks for
+// the headers first.
+func TestReplayToWhoAnswersAtOnce(t *testing.T) {
+	const n = 60
+	s := &service{duplex: func(attempt int, stream duplexStream) error {
+		if attempt > 1 {
+			return echo(stream)
+		}
+		for range n {
+			_, _ = stream.Recv()
+		}
+		return unavailable
+	}}
+	for name, header := range map[string]bool{"Recv": false, "Header, Recv": true} {
+		t.Run(name, func(t *testing.T) {
+			s.came = nil
+			inBubble(t, s, func(t *testing.T, e *engine.Engine, client testpb.TestServiceClient) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				stream, err := client.FullDuplexCall(ctx)
+				require.NoError(t, err)
+				for i := range n {
+					require.NoError(t, stream.Send(request(fmt.Sprintf("%0*d", 50<<10, i))))
+				}
+				if header {
+					_, err = stream.Header()
+					require.NoError(t, err)
+				}
+				require.NoError(t, stream.CloseSend())
+				for i := range n {
+					resp, err := stream.Recv()
+					require.NoError(t, err, "message %d", i)
+					require.Equal(t, fmt.Sprintf("%0*d", 50<<10, i), string(resp.GetPayload().GetBody()))
+				}
+				_, err = stream.Recv()
+				require.Equal(t, io.EOF, err)
+				assert.Equal(t, 2, s.count())
+				assert.Equal(t, 500, level(e))
+			}, grpcretry.WithBufferLimit(8<<20))
+		})
+	}
+}
+
+// A panic while messages go again is one of who receives, and of nobody else.
+func TestReplayThatPanics(t *testing.T) {
+	for name, desc := range map[string]*grpc.StreamDesc{"bidi": bidi, "client stream": {ClientStreams: true}, "server stream": serverOnly} {
+		t.Run(name, func(t *testing.T) {
+			second := &fakeStream{send: func(any) error { panic("odd codec") }}
+			second.recv = func(any) error { <-second.ctx.Done(); return status.FromContextError(second.ctx.Err()).Err() }
+			s, attempts := open(t, newInterceptor(t, quick(t), grpcretry.WithAnyMethod()), desc,
+				[]*fakeStream{{recv: func(any) error { return unavailable }}, second})
+			require.NoError(t, s.SendMsg(request("")))
+			assert.PanicsWithValue(t, "odd codec", func() { _ = s.RecvMsg(request("")) })
+			assert.Equal(t, 2, *attempts)
+		})
+	}
 }
 
 // Large messages go again whole, whatever the flow control makes of them.

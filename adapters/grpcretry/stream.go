@@ -73,6 +73,8 @@ type stream struct {
 	why       error // why there can be no further attempt; nil: there can
 	receiving bool  // a RecvMsg of cur is under way, the caller's or a probe, or its failure is looked at
 	moving    bool  // cur is being replaced
+	replaying bool  // cur is being sent what is kept, beside whoever receives
+	answered  bool  // as settled, which follows as soon as nothing is replayed
 	half      bool  // the caller has sent all
 	held      *held // what a probe received; taken by the caller's RecvMsg alone
 	final     error // what the caller's RecvMsg returns from now on; nil: what cur's does
@@ -111,30 +113,32 @@ func (s *stream) failed(err error, a *streamAttempt) error {
 	return decide(s.ctx, &s.call, &f)
 }
 
-// again replaces a failed attempt by another that has got what was sent, for as
+// again replaces a failed attempt by another, which gets what was sent, for as
 // long as the engine says so. Its error is the call's. The caller holds mu, which is
 // not held meanwhile.
 func (s *stream) again(err error) error {
 	s.moving = true
-	s.mu.Unlock()
 	defer func() {
-		s.mu.Lock()
 		s.moving = false
 		s.moved.Broadcast()
 	}()
 	a := s.cur.Load()
+	a.end() // and the replay to it
+	for s.replaying {
+		s.moved.Wait()
+	}
+	s.mu.Unlock()
+	defer s.mu.Lock()
 	for {
-		a.end()
 		if err = s.failed(err, a); err != nil {
 			return err
 		}
-		if a, err = s.dial(); err != nil {
-			continue
+		if a, err = s.dial(); err == nil {
+			s.cur.Store(a)
+			s.replay(a)
+			return nil
 		}
-		s.cur.Store(a)
-		if err = s.replay(a); err == nil || err == io.EOF {
-			return nil // if it has failed already, the next RecvMsg tells
-		}
+		a.end()
 	}
 }
 
@@ -146,17 +150,56 @@ func (s *stream) lock() {
 	}
 }
 
-// replay sends on a new attempt what was sent before.
-func (s *stream) replay(a *streamAttempt) error {
-	for _, m := range s.kept.messages {
-		if err := a.SendMsg(m); err != nil {
-			return err
+// lockToSend is lock for who sends: after what is replayed.
+func (s *stream) lockToSend() {
+	s.mu.Lock()
+	for s.moving || s.replaying {
+		s.moved.Wait()
+	}
+}
+
+// replay sends on a new attempt what was sent before. Where both sides send more
+// than once it does so beside whoever receives: a server that answers while it reads
+// stops reading when nobody takes its answers. What it finds is in a, under mu.
+func (s *stream) replay(a *streamAttempt) {
+	s.mu.Lock()
+	s.replaying = true
+	messages := s.kept.messages
+	s.mu.Unlock()
+	if s.desc.ClientStreams && s.desc.ServerStreams {
+		go s.resend(a, messages)
+	} else {
+		s.resend(a, messages)
+	}
+}
+
+// resend sends the messages, and the half-close behind them. A panic is for who
+// receives.
+func (s *stream) resend(a *streamAttempt, messages []any) {
+	var err error
+	defer func() {
+		p := recover()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if p == nil && err == nil && s.half {
+			err = a.CloseSend()
+		}
+		if a.panicked = p; p != nil {
+			a.end()
+		}
+		if err != io.EOF { // io.EOF: the next RecvMsg tells
+			a.unsent = err
+		}
+		if s.replaying = false; s.answered {
+			s.settled.Store(true)
+		}
+		s.moved.Broadcast()
+	}()
+	for _, m := range messages {
+		if err = a.SendMsg(m); err != nil {
+			return
 		}
 	}
-	if s.half {
-		return a.CloseSend()
-	}
-	return nil
 }
 
 // watch calls what grpc.OnFinish holds, as grpc does, if the caller's context ends
@@ -171,10 +214,13 @@ func (s *stream) watch() {
 	}
 }
 
-// settle makes cur the last attempt.
+// settle makes cur the last attempt. The caller holds mu.
 func (s *stream) settle() {
 	s.kept = kept{}
-	s.settled.Store(true)
+	s.answered = true
+	if !s.replaying {
+		s.settled.Store(true)
+	}
 }
 
 // pin says that cur must not be replaced any more. What becomes of it is still to
@@ -221,7 +267,7 @@ func (s *stream) SendMsg(m any) error {
 	if err == nil {
 		return nil
 	}
-	s.lock()
+	s.lockToSend()
 	defer s.mu.Unlock()
 	switch {
 	case s.cur.Load() != a:
@@ -237,9 +283,9 @@ func (s *stream) SendMsg(m any) error {
 
 // sending returns the attempt to send a message on, and keeps the message.
 func (s *stream) sending(m any) *streamAttempt {
-	s.lock()
+	s.lockToSend()
 	defer s.mu.Unlock()
-	if s.why == nil && !s.half && !s.settled.Load() {
+	if s.why == nil && !s.half && !s.answered {
 		if why := s.kept.keep(m, !s.desc.ClientStreams, s.i.bufferLimit); why != nil {
 			s.pin(why)
 		}
@@ -257,7 +303,7 @@ func (s *stream) sent(err error) error {
 
 // fail ends a stream that has failed on this side. The caller holds mu.
 func (s *stream) fail(err error) {
-	if !s.settled.Load() {
+	if !s.answered {
 		s.call.FailIn(s.ctx, engine.Outcome{Local: true})
 		s.settle()
 	}
@@ -273,6 +319,9 @@ func (s *stream) CloseSend() error {
 	s.lock()
 	defer s.mu.Unlock()
 	s.half = true
+	if s.replaying {
+		return nil // closed behind the last message
+	}
 	return s.cur.Load().CloseSend()
 }
 

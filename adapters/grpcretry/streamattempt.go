@@ -19,7 +19,9 @@ type streamAttempt struct {
 	options           *attempt
 	timer             *time.Timer // nil: no time-out
 	limit             time.Duration
-	stopped, late     bool // the time-out is over; it has passed
+	stopped, late     bool  // the time-out is over; it has passed
+	unsent            error // what a replay failed with on this side
+	panicked          any   // what a replay panicked with
 }
 
 // dial opens the attempt that is due. The attempt is there even with an error.
