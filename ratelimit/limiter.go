@@ -114,7 +114,7 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	for {
 		p := l.current.Load()
 		word := p.word.Load()
-		s := p.at(word)
+		s := p.guessed(word)
 		at, fill := s.at.Load(), rate(s.rate.Load())
 		reach(betweenLoads)
 		nanos := uint64(nowNanos - at) // huge for an instant before at

@@ -112,6 +112,21 @@ func (p *page) at(word uint64) *slot {
 	return &p.slot[word>>indexShift]
 }
 
+// guessed is at by branches: a processor that guesses them right reads the slot,
+// and multiplies, before it has the word, which another processor may have taken
+// away. With two who publish the state lies in one of the first three slots.
+func (p *page) guessed(word uint64) *slot {
+	switch word >> indexShift {
+	case 0:
+		return &p.slot[0]
+	case 1:
+		return &p.slot[1]
+	case 2:
+		return &p.slot[2]
+	}
+	return p.at(word)
+}
+
 // publish makes next the state, from which used ticks were taken, if the word
 // still is word. For want of a slot or of numbers it does so on a fresh page.
 func (l *Limiter) publish(p *page, word uint64, next *snapshot, used int64) (ok bool) {

@@ -63,7 +63,7 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 	// What respond does, for a success that publishes nothing.
 	if p := l.current.Load(); p != nil {
 		word := p.word.Load()
-		t := p.at(word)
+		t := p.guessed(word)
 		version, quietUntil := t.version.Load(), t.quietUntil.Load()
 		if _, same := p.is(word, version); same && nowNanos < quietUntil {
 			l.counts.Add()
