@@ -187,7 +187,10 @@ func (x *exam) ask(err error, t traits) {
 
 // decide turns the facts into a verdict: the strongest rule wins (R3.5, R3.6).
 func (x *exam) decide() Verdict {
-	d := x.c.answer(x.code, x.hasCode, x.status)
+	d := x.code
+	if d.rule == RuleUnrecognized { // else answer would ask no further
+		d = x.c.answer(d, x.hasCode, x.status)
+	}
 	if x.rule > d.rule {
 		d = x.rule.decision()
 		if x.rule == RuleDNSNotFound {

@@ -208,6 +208,9 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	}
 	cost := e.cost(p, class)
 	if !e.quota.Has(cost) {
+		if (c.flags|e.begin)&longPoll == 0 {
+			return c.stop(class, ReasonQuota) // all that refused would do
+		}
 		return c.refused(p, class, hint, left)
 	}
 	delay := c.backoff(p, class, hint)
