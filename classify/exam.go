@@ -112,19 +112,31 @@ func (x *exam) visit(err error, neverSent bool) {
 //lint:ignore ST1008 next is the error to visit, not a failure of the visit
 func (x *exam) visitOther(err error, neverSent bool) (next error, proof bool, ended bool) {
 	t := traitsOf(err)
-	if t&mayBeSentinel != 0 {
-		x.found(sentinelRule(err))
-		return nil, neverSent, false
-	}
-	if kind := t & kindMask; kind != 0 {
-		r, proves := kindRule(kind, err)
+	if t&(mayBeSentinel|kindMask) != 0 {
+		if t&mayBeSentinel != 0 {
+			x.found(sentinelRule(err))
+			return nil, neverSent, false
+		}
+		r, proves := kindRule(t&kindMask, err)
 		x.found(r)
 		return nil, neverSent || proves, false
 	}
 	if t&(saysAnything|leadsElsewhere) == 0 || t&mayBeNil != 0 && reflect.ValueOf(err).IsNil() {
 		return nil, neverSent, false
 	}
-	if t&saysAnything != 0 {
+	if t&saysCode != 0 && x.code.rule == 0 {
+		x.readCode(err.(errorCoder).ErrorCode())
+	}
+	if t&saysStatus != 0 && x.status == 0 {
+		// A 2xx beside an error means that the error came later. Who answered was
+		// sent to, whatever the error below says of a connection.
+		status := err.(statusCoder).HTTPStatusCode()
+		x.unproven = x.unproven || status > 0
+		if status >= 300 || x.c.overrides(status) {
+			x.status = status
+		}
+	}
+	if t&(saysRetryable|saysTimeout|saysRetryAfter) != 0 {
 		x.ask(err, t)
 	}
 	if t&hasIs != 0 {
@@ -148,28 +160,21 @@ func (x *exam) visitOther(err error, neverSent bool) (next error, proof bool, en
 	return next, neverSent, ended
 }
 
-// ask records what err says of itself.
+// readCode takes the first code that a table knows.
+func (x *exam) readCode(code string) {
+	if code != "" {
+		var known bool
+		x.code, known = x.c.codeDecision(code)
+		x.hasCode = x.hasCode || known
+	}
+}
+
+// ask records what err says of itself beside code and status.
 func (x *exam) ask(err error, t traits) {
 	if t&saysRetryable != 0 && x.marked == 0 {
 		x.marked = RuleMarkedFinal
 		if err.(retryableError).RetryableError() {
 			x.marked = RuleMarkedRetryable
-		}
-	}
-	if t&saysCode != 0 && x.code.rule == 0 {
-		if code := err.(errorCoder).ErrorCode(); code != "" {
-			var known bool
-			x.code, known = x.c.codeDecision(code)
-			x.hasCode = x.hasCode || known
-		}
-	}
-	if t&saysStatus != 0 && x.status == 0 {
-		// A 2xx beside an error means that the error came later. Who answered was
-		// sent to, whatever the error below says of a connection.
-		status := err.(statusCoder).HTTPStatusCode()
-		x.unproven = x.unproven || status > 0
-		if status >= 300 || x.c.overrides(status) {
-			x.status = status
 		}
 	}
 	if t&saysTimeout != 0 && err.(timeouter).Timeout() {
@@ -182,7 +187,10 @@ func (x *exam) ask(err error, t traits) {
 
 // decide turns the facts into a verdict: the strongest rule wins (R3.5, R3.6).
 func (x *exam) decide() Verdict {
-	d := x.c.answer(x.code, x.hasCode, x.status)
+	d := x.code
+	if d.rule == RuleUnrecognized { // else answer would ask no further
+		d = x.c.answer(d, x.hasCode, x.status)
+	}
 	if x.rule > d.rule {
 		d = x.rule.decision()
 		if x.rule == RuleDNSNotFound {

@@ -93,12 +93,30 @@ type traitSlot struct {
 var traitTable [traitSlots]traitSlot
 
 // traitsOf returns the traits of err's type; err is not nil. Wait-free: it
-// looks at no more than traitProbes slots and tries no CAS twice.
+// looks at no more than traitProbes slots and tries no CAS twice. What most
+// types need of it is inlined.
 func traitsOf(err error) traits {
-	typ := reflect.TypeOf(err)
 	// A type descriptor with methods is never freed, so its address names it.
-	key := reflect.ValueOf(typ).Pointer()
-	home := uint32(key>>4) * 0x9E3779B1 >> (32 - traitSlotBits)
+	key := reflect.ValueOf(reflect.TypeOf(err)).Pointer()
+	slot := &traitTable[traitHome(key)%traitSlots]
+	if slot.key.Load() == key {
+		if t := traits(slot.word.Load()); t != 0 {
+			return t
+		}
+	}
+	return traitsElsewhere(err, key)
+}
+
+func traitHome(key uintptr) uint32 {
+	return uint32(key>>4) * 0x9E3779B1 >> (32 - traitSlotBits)
+}
+
+// traitsElsewhere is traitsOf for a type that has no slot yet, or another than
+// its first.
+//
+//go:noinline
+func traitsElsewhere(err error, key uintptr) traits {
+	typ, home := reflect.TypeOf(err), traitHome(key)
 	for i := range uint32(traitProbes) {
 		slot := &traitTable[(home+i)%traitSlots]
 		switch slot.key.Load() {

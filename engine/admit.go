@@ -32,11 +32,16 @@ func (c *Call) admitSlow() time.Duration {
 // AdmitAt is [Call.Admit] at the time now, which matters only in adaptive mode.
 // Lock-free, allocates nothing, reads no clock.
 func (c *Call) AdmitAt(now time.Time) time.Duration {
-	if !c.limited() {
+	if !c.limited() || !c.engine.limiter.Enabled() {
 		c.flags &^= granted
 		return 0
 	}
-	return c.admit(c.engine.limiter.Nanos(now))
+	nowNanos := c.engine.limiter.Nanos(now)
+	wait := c.engine.limiter.AcquireNanos(nowNanos) // as admit, which is a call more
+	if wait == 0 {
+		c.admitted(nowNanos)
+	}
+	return wait
 }
 
 func (c *Call) admit(nowNanos int64) time.Duration {

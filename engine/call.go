@@ -99,8 +99,7 @@ func (c *Call) succeedSlow() {
 		} else {
 			e.limiter.UpdateNanos(e.nowNanos(), false)
 		}
-		if c.flags|e.begin == limited && e.quota.Full() {
-			c.quick, c.flags = nil, 0
+		if c.over() {
 			return
 		}
 	}
@@ -113,8 +112,21 @@ func (c *Call) SucceedAt(now time.Time) {
 	if c.limited() {
 		l := c.engine.limiter
 		l.UpdateNanos(l.Nanos(now), false)
+		if c.over() {
+			return
+		}
 	}
 	c.succeed()
+}
+
+// over ends a first attempt about whose success, now that the limiter was told,
+// nothing else needs to know.
+func (c *Call) over() bool {
+	if c.flags|c.engine.begin != limited || !c.engine.quota.Full() {
+		return false
+	}
+	c.quick, c.flags = nil, 0
+	return true
 }
 
 // limited reports whether the call goes on and its attempts need the limiter.
@@ -196,6 +208,9 @@ func (c *Call) fail(class classify.Class, hint, left time.Duration, notReplayabl
 	}
 	cost := e.cost(p, class)
 	if !e.quota.Has(cost) {
+		if (c.flags|e.begin)&longPoll == 0 {
+			return c.stop(class, ReasonQuota) // all that refused would do
+		}
 		return c.refused(p, class, hint, left)
 	}
 	delay := c.backoff(p, class, hint)

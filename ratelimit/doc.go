@@ -59,13 +59,16 @@
 //
 // # What it costs
 //
-// An admission depends on the one before it, through the word: load the word,
-// then the line, then follow it, then the CAS, and no core does two of these at
-// once. That, and not the number of instructions, is its price, and it is twice
-// to four times that of the load and the CAS alone. A mutex that nobody contends
-// for adds two such writes to the same arithmetic: the gain is in the answers,
-// of which one that changes nothing is a count, and in that nobody can be stopped
-// while holding a lock. The benchmarks have both sides' floors beside them.
+// An admission depends on the one before it, through the word, and no core does
+// the load of the word and the CAS at once. The line it need not wait for: which
+// slot counts is found by branches, which a processor guesses before it has the
+// word, and what an admission needs of the line was worked out when it was
+// published. So all that comes between the load and the CAS is a subtraction and
+// a comparison, and an admission costs twice what the load and the CAS alone do. A
+// mutex that nobody contends for adds two such writes to the same arithmetic. The
+// gain is also in the answers, of which one that changes nothing is a count, and
+// in that nobody can be stopped while holding a lock. The benchmarks have both
+// sides' floors beside them.
 //
 // # Never throttled
 //

@@ -86,6 +86,9 @@ func FreeSlots(l *Limiter) int {
 // Page identifies the page.
 func Page(l *Limiter) any { return l.current.Load() }
 
+// ClaimSlot takes the slot that the next response would.
+func ClaimSlot(l *Limiter) { l.current.Load().claim() }
+
 // ClaimSlots leaves no slot of the page for anybody.
 func ClaimSlots(l *Limiter) {
 	p := l.current.Load()

@@ -27,7 +27,7 @@ func TestLayout(t *testing.T) {
 	var p page
 	assert.GreaterOrEqual(t, unsafe.Offsetof(p.slot), uintptr(pad.CacheLine), "the page's word is apart from the slots")
 	assert.LessOrEqual(t, unsafe.Offsetof(p.free), uintptr(56), "a publication writes one line for both words")
-	assert.LessOrEqual(t, unsafe.Offsetof(p.slot[0].level), uintptr(56), "an admission reads one line of a slot")
+	assert.LessOrEqual(t, unsafe.Offsetof(p.slot[0].version), uintptr(56), "an admission reads one line of a slot, and so does a success")
 	assert.LessOrEqual(t, unsafe.Sizeof(p), uintptr(2304), "a size class")
 	assert.Zero(t, unsafe.Offsetof(p.slot)%8)
 	assert.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(16))

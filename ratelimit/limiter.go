@@ -109,34 +109,31 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 	if !l.gate.enabled() {
 		return 0
 	}
-	// What take does, for the common case: one token, nobody waiting, one try.
-	p := l.current.Load()
-	word := p.word.Load()
-	s := p.at(word)
-	at, fill := s.at.Load(), rate(s.rate.Load())
-	reach(betweenLoads)
-	nanos := uint64(nowNanos - at) // huge for an instant before at
-	if nanos >= fill.span() || word&frozenBit != 0 || s.tags.Load()&enabledTag == 0 {
-		return l.acquireSlow(nowNanos)
-	}
-	if l.queue.waiting.Load() != 0 {
-		return l.acquireSlow(nowNanos)
-	}
-	used := int64(word&usedMask) - s.base.Load()
-	room := s.levelTicks.Load() + fill.made(nanos) - used
-	level := min(room, s.capacityTicks.Load()) // the rest is spilled
-	if level < ticksPerToken {
-		line := snapshot{atNanos: at, level: s.level.Load(), fillRate: fill.tokens()}
-		if p.word.Load() == word {
-			return line.wait(nowNanos, used+ticksPerToken)
+	// What take does, for one token and nobody waiting. It ends as take does: a
+	// word that has changed is another operation's success.
+	for {
+		p := l.current.Load()
+		word := p.word.Load()
+		s := p.guessed(word)
+		at, fill := s.at.Load(), rate(s.rate.Load())
+		reach(betweenLoads)
+		nanos := uint64(nowNanos - at) // huge for an instant before at
+		if nanos >= s.span.Load() || word&frozenBit != 0 || l.queue.waiting.Load() != 0 {
+			return l.acquireSlow(nowNanos)
 		}
-		return l.acquireSlow(nowNanos)
+		room := s.topTicks.Load() + fill.made(nanos) - int64(word&usedMask)
+		level := min(room, s.capacityTicks.Load()) // the rest is spilled
+		if level < ticksPerToken {
+			if wait, ok := p.wait(word, nowNanos); ok {
+				return wait
+			}
+			continue
+		}
+		reach(beforeAdmission)
+		if p.word.CompareAndSwap(word, word+uint64(room-level+ticksPerToken)) {
+			return 0
+		}
 	}
-	reach(beforeAdmission)
-	if !p.word.CompareAndSwap(word, word+uint64(room-level+ticksPerToken)) {
-		return l.acquireSlow(nowNanos)
-	}
-	return 0
 }
 
 //go:noinline

@@ -1,7 +1,9 @@
 package ratelimit
 
 import (
+	"math"
 	"math/bits"
+	"time"
 
 	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/invariant"
@@ -56,10 +58,12 @@ type page struct {
 
 // slot is a snapshot in words that may be read while they are written.
 type slot struct {
-	// What an admission reads lies on one line: the numbers as whole ones.
-	at, base, levelTicks, capacityTicks atomic.Int64
-	rate, tags                          atomic.Uint64
-	level                               atomic.Float64
+	// What an admission and a success read lies on one line, worked out: topTicks
+	// is what the page's used may be when the line begins, span for how many
+	// nanoseconds the line may be followed, 0 if nobody is limited, and quietUntil
+	// when the next success may change anything, the least int64 for at once.
+	at, topTicks, capacityTicks, quietUntil atomic.Int64
+	rate, span, tags                        atomic.Uint64
 
 	// version is how often the slot was written, whether it then became the state
 	// or not. The base would not do: two responses that start from one word write
@@ -71,10 +75,10 @@ type slot struct {
 	// Overflow:  2^64 writes take 500 years at one a nanosecond.
 	version atomic.Uint64
 
-	lastMax, window, measured    atomic.Float64
-	lastThrottleNanos, uncounted atomic.Int64
+	level, lastMax, window, measured   atomic.Float64
+	base, lastThrottleNanos, uncounted atomic.Int64
 
-	_ [pad.CacheLine - 104]byte
+	_ [pad.CacheLine - 120]byte
 }
 
 const (
@@ -106,6 +110,21 @@ func newPage(s snapshot, used int64) *page {
 // at returns the slot that word says holds the state.
 func (p *page) at(word uint64) *slot {
 	return &p.slot[word>>indexShift]
+}
+
+// guessed is at by branches: a processor that guesses them right reads the slot,
+// and multiplies, before it has the word, which another processor may have taken
+// away. With two who publish the state lies in one of the first three slots.
+func (p *page) guessed(word uint64) *slot {
+	switch word >> indexShift {
+	case 0:
+		return &p.slot[0]
+	case 1:
+		return &p.slot[1]
+	case 2:
+		return &p.slot[2]
+	}
+	return p.at(word)
 }
 
 // publish makes next the state, from which used ticks were taken, if the word
@@ -178,6 +197,18 @@ func (p *page) is(word, version uint64) (wordNow uint64, same bool) {
 	return wordNow, wordNow&^usedMask == word&^(usedMask|frozenBit) && p.at(word).version.Load() == version
 }
 
+// wait returns the time until there is a token, if the word still is word.
+//
+//go:noinline
+func (p *page) wait(word uint64, nowNanos int64) (wait time.Duration, ok bool) {
+	t := p.at(word)
+	line := snapshot{atNanos: t.at.Load(), level: t.level.Load(), fillRate: rate(t.rate.Load()).tokens(), base: t.base.Load()}
+	if p.word.Load() != word {
+		return 0, false
+	}
+	return line.wait(nowNanos, line.used(word)+ticksPerToken), true
+}
+
 // load returns what the slot holds; page.is tells whether that is one snapshot.
 func (t *slot) load(s *snapshot) {
 	version := t.version.Load()
@@ -194,6 +225,7 @@ func (t *slot) load(s *snapshot) {
 		windowSeconds:     t.window.Load(),
 		measured:          t.measured.Load(),
 		lastThrottleNanos: t.lastThrottleNanos.Load(),
+		quietUntil:        t.quietUntil.Load(),
 		uncounted:         uint64(t.uncounted.Load()),
 		bucket:            uint32(tags),
 		skip:              uint8(tags >> skipShift),
@@ -210,8 +242,10 @@ func (t *slot) store(s *snapshot) {
 	if s.enabled {
 		tags |= enabledTag
 	}
+	quietUntil := int64(math.MinInt64)
 	if s.flat {
 		tags |= flatTag
+		quietUntil = s.quietUntil
 	}
 	if t.tags.Load() != tags {
 		t.tags.Store(tags)
@@ -221,9 +255,17 @@ func (t *slot) store(s *snapshot) {
 	storeInt(&t.lastThrottleNanos, s.lastThrottleNanos)
 	storeInt(&t.uncounted, int64(s.uncounted))
 	storeFloat(&t.level, s.level)
-	storeInt(&t.levelTicks, ticks(s.level))
-	if r := uint64(rateOf(s.fillRate)); t.rate.Load() != r {
-		t.rate.Store(r)
+	storeInt(&t.topTicks, ticks(s.level)+s.base)
+	storeInt(&t.quietUntil, quietUntil)
+	r, span := rateOf(s.fillRate), uint64(0)
+	if s.enabled {
+		span = r.span()
+	}
+	if t.rate.Load() != uint64(r) {
+		t.rate.Store(uint64(r))
+	}
+	if t.span.Load() != span {
+		t.span.Store(span)
 	}
 	storeFloat(&t.lastMax, s.lastMax)
 	storeFloat(&t.window, s.windowSeconds)

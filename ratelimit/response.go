@@ -56,29 +56,42 @@ func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 
 // UpdateNanos is [Limiter.UpdateAt] for a count of nanoseconds.
 func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
+	if throttled {
+		l.throttle(nowNanos)
+		return
+	}
+	// What respond does, for a success that publishes nothing.
+	if p := l.current.Load(); p != nil {
+		word := p.word.Load()
+		t := p.guessed(word)
+		version, quietUntil := t.version.Load(), t.quietUntil.Load()
+		if _, same := p.is(word, version); same && nowNanos < quietUntil {
+			l.counts.Add()
+			return
+		}
+	}
+	l.respond(nowNanos, success, 0, nowNanos, 0)
+}
+
+// throttle is UpdateNanos for a throttle, and like it does first what publishes
+// nothing.
+func (l *Limiter) throttle(nowNanos int64) {
 	counted := uint64(0)
 	if p := l.current.Load(); p != nil {
-		// What respond does, for the two kinds that publish nothing.
 		word := p.word.Load()
 		t := p.at(word)
 		version, tags := t.version.Load(), t.tags.Load()
 		at := max(nowNanos, t.at.Load(), t.lastThrottleNanos.Load())
-		if _, same := p.is(word, version); same && at < l.border(uint32(tags)) {
-			switch {
-			case !throttled && tags&flatTag != 0:
-				l.counts.Add()
+		if _, same := p.is(word, version); same && at < l.border(uint32(tags)) && tags&openTag != 0 {
+			reach(beforeMark)
+			l.counts.Mark(at, 1)
+			if _, same = p.is(word, version); same {
 				return
-			case throttled && tags&openTag != 0:
-				reach(beforeMark)
-				l.counts.Mark(at, 1)
-				if _, same = p.is(word, version); same {
-					return
-				}
-				counted = 1
 			}
+			counted = 1
 		}
 	}
-	l.respond(nowNanos, kind(throttled), counted, nowNanos, 0)
+	l.respond(nowNanos, throttle, counted, nowNanos, 0)
 }
 
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
@@ -179,6 +192,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		if cut && !s.enabled {
 			l.gate.enable()
 		}
+		if next.flat {
+			next.quietUntil = l.quietUntil(&next)
+		}
 		if l.publish(p, word, &next, used) && (what == rebase || next.floor != closed || s.floor != open) {
 			return cut
 		}
@@ -229,6 +245,16 @@ func (s *snapshot) sameRates(old *snapshot) bool {
 // border returns when the bucket ends, in nanoseconds since New.
 func (l *Limiter) border(bucket uint32) int64 {
 	return (int64(bucket)+1)*halfSecond - l.phaseNanos
+}
+
+// quietUntil returns when the bucket of s ends, if s lies in it: an instant before
+// the end is then in it too, for it counts as no earlier than what s has seen.
+func (l *Limiter) quietUntil(s *snapshot) int64 {
+	border := l.border(s.bucket)
+	if max(s.atNanos, s.lastThrottleNanos) >= border { // the last bucket that there is
+		return math.MinInt64
+	}
+	return border
 }
 
 // rebase starts the line afresh at now, before its numbers grow too large.
