@@ -76,7 +76,7 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 emulator: ## the emulator of make arm64: installed by apt-get where it is missing
 	@.ci/servers qemu-aarch64-static:qemu-user-static
 
-servers: ## the servers and wrk that tests put the doors before, and Prometheus: installed by apt-get where they are missing
+servers: ## the servers and wrk that tests put the doors before, Prometheus and Chromium: installed by apt-get where they are missing
 	@.ci/servers
 
 instructions: ## count the hot paths' instructions under callgrind; fails if one has grown (ARGS='-update -reason "why"')

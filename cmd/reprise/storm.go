@@ -33,8 +33,9 @@ type stormCommand struct {
 	BackoffThrottling *time.Duration `group:"Own policy (one more, named own)" placeholder:"TIME" help:"Base of the delays after throttling failures. Default: 1s."`
 	BackoffMax        *time.Duration `group:"Own policy (one more, named own)" placeholder:"TIME" help:"The longest delay, before its jitter. Default: 20s."`
 
-	JSON  bool `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
-	Quiet bool `group:"Output" short:"q" help:"Show no progress."`
+	JSON  bool   `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
+	HTML  string `group:"Output" name:"html" placeholder:"FILE" help:"Also write the result as a self-contained page with charts."`
+	Quiet bool   `group:"Output" short:"q" help:"Show no progress."`
 }
 
 // Help is the long help of the command.
@@ -83,6 +84,7 @@ Examples:
   reprise storm outage --policies none,standard,naive
   reprise storm throttle --policies adaptive,coalescing
   reprise storm metastable --max-attempts 5 --quota-capacity 100
+  reprise storm --html storm.html                  the same with charts, for a browser
   reprise storm checkout.yaml --seed 7 --json`
 }
 
@@ -103,7 +105,11 @@ func (c *stormCommand) Run(out streams) error {
 	if err != nil {
 		return err
 	}
-	ctx, signals := watchSignals(func() {})
+	output, err := openReport(c.HTML, c.JSON)
+	if err != nil {
+		return err
+	}
+	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
 	work := setup.Prepare()
 	stop := func() {}
@@ -117,16 +123,23 @@ func (c *stormCommand) Run(out streams) error {
 	begun := time.Now()
 	result, err := setup.Run(ctx, work)
 	stop()
-	switch {
-	case ctx.Err() != nil:
-		return exitError(signals.exitCode())
-	case err != nil:
+	if err != nil {
+		output.Discard()
+		if ctx.Err() != nil {
+			return exitError(signals.exitCode())
+		}
 		return err
 	}
 	if !c.Quiet {
 		took := time.Since(begun)
 		_, _ = fmt.Fprintf(out.Err, "simulated %.1f million calls in %.1f s\n", float64(work.Calls())/1e6, took.Seconds())
 	}
+	return deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
+		return c.print(result, out)
+	})
+}
+
+func (c *stormCommand) print(result storm.Result, out streams) (err error) {
 	text := []byte(storm.Table(result))
 	if c.JSON {
 		if text, err = storm.JSON(result); err != nil {

@@ -2,19 +2,15 @@
 package figure
 
 import (
-	"bytes"
-	"fmt"
 	"html/template"
 	"image/color"
 	"math"
-	"regexp"
 	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Ink draws axes and text, Grid the lines behind.
@@ -50,7 +46,7 @@ func New(s Size, seconds, top float64, bands []Band) *plot.Plot {
 	p.X.Min, p.X.Max = 0, seconds
 	p.Y.Min, p.Y.Max = 0, top
 	p.X.Padding, p.Y.Padding = 0, 0
-	p.X.Tick.Marker = Ticks{Count: int(s.Width / 60), Format: func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + " s" }}
+	p.X.Tick.Marker = Ticks{Count: int(s.Width / 60), Format: inSeconds}
 	p.Y.Tick.Marker = Ticks{Count: 6, Format: Thousands}
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.Color = Ink
@@ -114,15 +110,6 @@ func Area(xs, low, high []float64, fill color.Color) *plotter.Polygon {
 	return polygon
 }
 
-// Line draws ys over xs.
-func Line(xs, ys []float64, stroke color.Color) *plotter.Line {
-	points := make(plotter.XYs, len(xs))
-	for i, x := range xs {
-		points[i] = plotter.XY{X: x, Y: ys[i]}
-	}
-	return &plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: stroke, Width: 1.3}}
-}
-
 // Steps doubles the points of values over columns, so that each column is a
 // level stretch and what is drawn is what was counted.
 func Steps(values []float64, column, end float64) (xs, ys []float64) {
@@ -133,42 +120,62 @@ func Steps(values []float64, column, end float64) (xs, ys []float64) {
 	return xs, ys
 }
 
-var (
-	svgHead   = regexp.MustCompile(`(?s)^.*?<svg [^>]*?viewBox="([^"]*)"[^>]*>`)
-	fontStyle = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:[^;"]*;font-style:[^;"]*;`)
-)
-
 // SVG renders p as an element to stand inside HTML: no prologue and no name
 // spaces, which HTML does not need, the page's own fonts, and a size that
 // follows the page.
 func SVG(p *plot.Plot, s Size, class, title string) (template.HTML, error) {
-	canvas := vgsvg.New(s.Width, s.Height)
-	// The values' labels get the same room in each chart, so that their times
-	// lie above each other; to the right is room for half of the last label.
-	left := s.Text * 3.4
-	for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		left = min(left, s.Text*3.4-p.Y.Tick.Label.Width(tick.Label))
-	}
-	dc := draw.Crop(draw.New(canvas), max(left, 0), -s.Text, 0, 0)
-	p.Draw(dc)
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return "", fmt.Errorf("chart %s: %w", title, err)
-	}
-	head := fmt.Sprintf(`<svg class="%s" viewBox="$1" role="img" aria-label="%s">`, class, template.HTMLEscapeString(title))
-	text := svgHead.ReplaceAllString(b.String(), head)
-	text = fontStyle.ReplaceAllString(text, "")
-	return template.HTML(text), nil // made here, from numbers
+	return Layers(p, s, class, title, nil)
 }
+
+// Times are round times, in seconds, from 0 to the end of an axis.
+type Times struct{ Count int } // at most
+
+// inMinutes is how many seconds are better told in minutes.
+const inMinutes = 180
+
+// timeSteps are the steps between round times, in seconds.
+var timeSteps = []float64{1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600, 120 * 3600}
+
+// Ticks implements plot.Ticker.
+func (t Times) Ticks(low, high float64) (out []plot.Tick) {
+	least := (high - low) / float64(max(t.Count, 1))
+	if least < 1 {
+		return Ticks{Count: t.Count, Format: inSeconds}.Ticks(low, high)
+	}
+	if high-low >= inMinutes {
+		least = max(least, 60)
+	}
+	step := timeSteps[len(timeSteps)-1]
+	for i := len(timeSteps) - 1; i >= 0 && timeSteps[i] >= least; i-- {
+		step = timeSteps[i]
+	}
+	unit, name := 1., " s"
+	switch {
+	case step >= 3600:
+		unit, name = 3600, " h"
+	case step >= 60:
+		unit, name = 60, " min"
+	}
+	for v := 0.; v <= high*(1+1e-9); v += step {
+		out = append(out, plot.Tick{Value: v, Label: strconv.FormatFloat(v/unit, 'f', -1, 64) + name})
+	}
+	return out
+}
+
+func inSeconds(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + " s" }
 
 // Ticks are round numbers from 0 to the end of an axis.
 type Ticks struct {
 	Count  int // at most
 	Format func(float64) string
+	Last   float64 // none is above it; 0: the end of the axis
 }
 
 // Ticks implements plot.Ticker.
 func (t Ticks) Ticks(low, high float64) []plot.Tick {
+	if t.Last > 0 {
+		high = min(high, t.Last)
+	}
 	step := roundStep((high - low) / float64(max(t.Count, 1)))
 	var out []plot.Tick
 	for i := 0.0; i*step <= high+step*1e-6; i++ {

@@ -25,6 +25,9 @@ var (
 	narrow = size{Size: figure.Narrow, columns: 60, levels: 360}
 )
 
+// lineWidth is that of most lines.
+const lineWidth = 1.3
+
 // chart is a chart of the page, drawn for a wide page and for a phone.
 type chart struct {
 	Title, Text  string
@@ -168,7 +171,7 @@ func (v view) quota(s size) *plot.Plot {
 		levels = append(levels, float64(c.Last))
 	}
 	p := figure.New(s.Size, v.end, figure.Headroom(float64(v.res.Quota.Capacity)), v.bands)
-	p.Add(figure.Area(xs, lows, highs, quotaFill), figure.Line(xs, levels, quotaColor))
+	p.Add(figure.Area(xs, lows, highs, quotaFill), figure.Line(xs, levels, figure.Style{Color: quotaColor, Width: lineWidth}))
 	figure.Label(p, s.Size, v.bands)
 	return p
 }

@@ -47,18 +47,13 @@ func (v view) traffic(s size) *plot.Plot {
 	_, offeredSteps := figure.Steps(offered, length.Seconds(), v.end)
 	floor := make([]float64, len(xs))
 	p.Add(figure.Area(xs, floor, sentSteps, sentColor), figure.Area(xs, floor, throttledSteps, throttlingColor))
-	p.Add(figure.Line(xs, offeredSteps, figure.Ink))
+	p.Add(figure.Line(xs, offeredSteps, figure.Style{Color: figure.Ink, Width: lineWidth}))
 	if c := v.res.Capacity; c != nil {
-		limit := figure.Line([]float64{0, v.end}, []float64{c.PerSecond, c.PerSecond}, failedColor)
-		limit.Dashes = []vg.Length{6, 4}
-		p.Add(limit)
+		p.Add(figure.Line([]float64{0, v.end}, []float64{c.PerSecond, c.PerSecond},
+			figure.Style{Color: failedColor, Width: lineWidth, Dashes: []vg.Length{6, 4}}))
 	}
 	if len(times) > 0 {
-		thin := figure.Line(times, measured, measuredColor)
-		thin.Width = 0.8
-		thick := figure.Line(times, fills, fillRateColor)
-		thick.Width = 2
-		p.Add(thin, thick)
+		p.Add(figure.Line(times, measured, figure.Style{Color: measuredColor, Width: 0.8}), figure.Line(times, fills, figure.Style{Color: fillRateColor, Width: 2}))
 	}
 	figure.Label(p, s.Size, v.bands)
 	return p
