@@ -33,6 +33,8 @@ type stormCommand struct {
 	BackoffThrottling *time.Duration `group:"Own policy (one more, named own)" placeholder:"TIME" help:"Base of the delays after throttling failures. Default: 1s."`
 	BackoffMax        *time.Duration `group:"Own policy (one more, named own)" placeholder:"TIME" help:"The longest delay, before its jitter. Default: 20s."`
 
+	sizeFlags `embed:""`
+
 	JSON  bool   `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
 	HTML  string `group:"Output" name:"html" placeholder:"FILE" help:"Also write the result as a self-contained page with charts."`
 	Quiet bool   `group:"Output" short:"q" help:"Show no progress."`
@@ -77,7 +79,9 @@ A file holds a scenario, read strictly: a key it does not know is an error with 
 
 Keys of --json: schema, scenario, about, seed, duration_ms, sample_ms, trouble_from_ms and trouble_until_ms (the faults; null without), policies. Of a policy: policy, calls, successes, success_rate, offered_per_second; requests, load_per_second, peak_load_per_second, amplification, attempts_by_layer, retries; server (served, wasted, throttled, failed, lost); stops (non_retryable, max_attempts, quota, deadline); latency_ms (p50, p99, p99_9, max); tokens (taken, left, capacity; null without quota); recovery (known, recovered, after_ms); points. Of a point: at_ms; offered_per_second, load_per_second, goodput_per_second, failures_per_second, throttles_per_second, wasted_per_second; quota, fill_rate, queued, in_flight, waiting, cold.
 
-Exit codes: 0 done, whatever became of the calls; 1 the file is wrong; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
+With --size nothing is compared: given what calls meet, it finds the fewest attempts, the longest backoff and the smallest quota that let --success of the calls succeed within --deadline, with no more than --amplification requests a call, also in an outage. It calculates, from 1 - p^n, the quota's drift and level as a Markov chain, and the distribution of the jittered delays; then it simulates what it found. If nothing does, it says what could. Keys of its --json: schema, question, plan (max_attempts, quota_capacity, quota_transient_cost, quota_throttling_cost, backoff_transient_ms, backoff_throttling_ms, backoff_max_ms), calculated and simulated (calls, success_rate, success_rate_without_quota, requests_per_call, outage_requests_per_call, drift_tokens_per_call, quota_level, p50_ms, p99_ms), choices (the same by attempts, and meets), tradeoff (by max_attempts: points with capacity); of the question rate_per_second, clients, deadline_ms, answer_ms, transient, throttling, success_rate, requests_per_call, outage_ms.
+
+Exit codes: 0 done, whatever became of the calls; 1 the file is wrong, or with --size nothing does; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
 
 Examples:
   reprise storm                                    a failure that outlives its cause
@@ -85,7 +89,9 @@ Examples:
   reprise storm throttle --policies adaptive,coalescing
   reprise storm metastable --max-attempts 5 --quota-capacity 100
   reprise storm --html storm.html                  the same with charts, for a browser
-  reprise storm checkout.yaml --seed 7 --json`
+  reprise storm checkout.yaml --seed 7 --json
+  reprise storm --size --transient 3% --throttling 2% --deadline 2s --success 99.9%
+  reprise storm --size --rate 500 --clients 20 --transient 10% --amplification 1.2 --html size.html`
 }
 
 // defaultStorm shows most.
@@ -93,6 +99,12 @@ const defaultStorm = "metastable"
 
 // Run runs the storm and reports it.
 func (c *stormCommand) Run(out streams) error {
+	if err := c.checkSize(); err != nil {
+		return usageError{err}
+	}
+	if c.Size {
+		return c.size(out)
+	}
 	if c.List {
 		for _, s := range storm.Builtin() {
 			if _, err := fmt.Fprintf(out.Out, "%-17s%s\n", s.Name, s.About); err != nil {

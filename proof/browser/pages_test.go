@@ -22,6 +22,7 @@ var pictures = flag.String("pictures", "", "keep the screenshots in this folder"
 var pages = map[string][]string{
 	"metastable": {"storm", "metastable"},
 	"throttle":   {"storm", "throttle"},
+	"size":       {"storm", "--size", "--transient", "3%", "--throttling", "2%", "--deadline", "2s"},
 	"long-poll":  {"storm", "long-poll", "--policies", "none,standard", "--max-attempts", "5"},
 }
 

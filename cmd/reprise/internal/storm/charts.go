@@ -92,10 +92,10 @@ func (v *view) lines(c course, join int, into *chart) (lines []figure.Layer) {
 			left = append(left, p.Policy)
 			continue
 		}
-		e := entry{ID: className(i), Mark: l.Mark, Name: p.Policy, Sample: sample(l.Style)}
+		e := entry{ID: className(i), Mark: l.Mark, Name: p.Policy, Sample: figure.Sample(l.Style)}
 		if same {
 			l.Class, l.Mark, l.Style = "all", "", figure.Style{Color: figure.Ink, Width: 1.6}
-			e = entry{Name: c.shared, Sample: sample(l.Style)}
+			e = entry{Name: c.shared, Sample: figure.Sample(l.Style)}
 		}
 		lines = append(lines, l)
 		if into != nil {

@@ -3,7 +3,6 @@ package storm
 import (
 	"bytes"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"strings"
 
@@ -44,7 +43,9 @@ func HTML(s Setup, r Result) ([]byte, error) {
 		Tables   []totals
 		Legend   string
 		Charts   []chart
+		Style    template.CSS
 	}{
+		Style:  figure.PageStyle,
 		Result: r, Span: span(r.DurationMS), Calls: figure.Count(r.most()), Facts: words(s.Scenario), Charts: charts,
 		Tables: []totals{
 			{"What became of the calls", heads(mainHeads), mainRows(r)},
@@ -53,7 +54,7 @@ func HTML(s Setup, r Result) ([]byte, error) {
 		Legend: Legend,
 	}
 	for i, p := range r.Policies {
-		data.Policies = append(data.Policies, policyEntry{entry{className(i), mark(i), p.Policy, sample(look(p.Policy))}, policyWords[p.Policy]})
+		data.Policies = append(data.Policies, policyEntry{entry{className(i), mark(i), p.Policy, figure.Sample(look(p.Policy))}, policyWords[p.Policy]})
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, data); err != nil {
@@ -68,15 +69,4 @@ func heads(of []string) (heads []string) {
 		heads = append(heads, strings.TrimPrefix(h, ">"))
 	}
 	return heads
-}
-
-// sample is a short piece of a line, for legends.
-func sample(style figure.Style) template.HTML {
-	var dashes []string
-	for _, d := range style.Dashes {
-		dashes = append(dashes, fmt.Sprintf("%g", float64(d)))
-	}
-	c := style.Color
-	return template.HTML(fmt.Sprintf(`<svg class="sample" viewBox="0 0 34 10" aria-hidden="true"><path d="M0,5H34" stroke="#%02x%02x%02x" stroke-width="%g" stroke-dasharray="%s"/></svg>`,
-		c.R, c.G, c.B, float64(style.Width), strings.Join(dashes, ","))) // made here, from numbers
 }
