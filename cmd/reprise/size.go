@@ -80,6 +80,8 @@ func (c *stormCommand) checkSize() error {
 		return fmt.Errorf("--size runs no scenario: want %s without it, or --size alone", c.Scenario)
 	case c.List || len(c.Policies) > 0:
 		return errors.New("--size compares no policies: want it without --policies and --list")
+	case c.SVG != "":
+		return errors.New("--size writes no files of charts: want --html FILE, which has them")
 	case own:
 		return errors.New("--size finds the policy's numbers: want it without the flags of the own policy")
 	}

@@ -51,6 +51,7 @@ func TestWrongSizes(t *testing.T) {
 		{"--rate 5", 2, "--rate is the calculator's: want --size with it"},
 		{"--size outage", 2, "--size runs no scenario: want outage without it, or --size alone"},
 		{"--size --policies none", 2, "--size compares no policies"},
+		{"--size --svg charts", 2, "--size writes no files of charts: want --html FILE"},
 		{"--size --max-attempts 3", 2, "--size finds the policy's numbers"},
 		{"--size --transient many", 2, "--transient: "},
 		{"--size --transient 96%", 2, "--transient and --throttling are 96% together: want 95% at the most"},

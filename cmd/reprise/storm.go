@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/progress"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/report"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/storm"
 	"github.com/reprise-go/reprise/internal/sim"
@@ -37,6 +39,7 @@ type stormCommand struct {
 
 	JSON  bool   `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
 	HTML  string `group:"Output" name:"html" placeholder:"FILE" help:"Also write the result as a self-contained page with charts."`
+	SVG   string `group:"Output" name:"svg" placeholder:"FOLDER" help:"Also write the charts as SVG files into this folder."`
 	Quiet bool   `group:"Output" short:"q" help:"Show no progress."`
 }
 
@@ -89,6 +92,7 @@ Examples:
   reprise storm throttle --policies adaptive,coalescing
   reprise storm metastable --max-attempts 5 --quota-capacity 100
   reprise storm --html storm.html                  the same with charts, for a browser
+  reprise storm outage --svg charts                each chart as a file of its own
   reprise storm checkout.yaml --seed 7 --json
   reprise storm --size --transient 3% --throttling 2% --deadline 2s --success 99.9%
   reprise storm --size --rate 500 --clients 20 --transient 10% --amplification 1.2 --html size.html`
@@ -121,6 +125,12 @@ func (c *stormCommand) Run(out streams) error {
 	if err != nil {
 		return err
 	}
+	if c.SVG != "" {
+		if err := os.MkdirAll(c.SVG, 0o777); err != nil {
+			output.Discard()
+			return fmt.Errorf("charts: %w", err)
+		}
+	}
 	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
 	work := setup.Prepare()
@@ -146,9 +156,31 @@ func (c *stormCommand) Run(out streams) error {
 		took := time.Since(begun)
 		_, _ = fmt.Fprintf(out.Err, "simulated %.1f million calls in %.1f s\n", float64(work.Calls())/1e6, took.Seconds())
 	}
-	return deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
+	err = deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
 		return c.print(result, out)
 	})
+	return firstError(err, c.writeCharts(setup, result))
+}
+
+// writeCharts writes the files of --svg.
+func (c *stormCommand) writeCharts(setup storm.Setup, result storm.Result) error {
+	if c.SVG == "" {
+		return nil
+	}
+	pictures, err := storm.SVG(setup, result)
+	if err != nil {
+		return err
+	}
+	for _, p := range pictures {
+		file, err := report.Open(filepath.Join(c.SVG, p.Name))
+		if err != nil {
+			return err
+		}
+		if err := file.Write(p.Text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *stormCommand) print(result storm.Result, out streams) (err error) {

@@ -3,6 +3,7 @@ package size
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 // Curve is how many calls fail with so many attempts, by the quota's capacity.
@@ -31,19 +32,20 @@ func (q *Question) tradeoff(p Plan) (curves []Curve) {
 	t := q.timings(p.Backoff)
 	low := max(p.Quota.TransientCost, p.Quota.ThrottlingCost)
 	high := max(leastCapacity, 2*p.Quota.Capacity)
+	// The plan's own, and the one below, which does not do.
+	capacities := []int{p.Quota.Capacity, max(low, p.Quota.Capacity-1)}
+	for i := range curvePoints {
+		capacities = append(capacities, int(math.Round(float64(low)*math.Pow(float64(high)/float64(low), float64(i)/(curvePoints-1)))))
+	}
+	slices.Sort(capacities)
+	capacities = slices.Compact(capacities)
 	for attempts := 1; attempts <= min(p.Attempts+moreAttempts, mostAttempts); attempts++ {
 		c := Curve{Attempts: attempts}
-		last := 0
-		for i := range curvePoints {
-			one := p
-			one.Attempts = attempts
-			one.Quota.Capacity = int(math.Round(float64(low) * math.Pow(float64(high)/float64(low), float64(i)/(curvePoints-1))))
-			if one.Quota.Capacity == last {
-				continue
-			}
-			last = one.Quota.Capacity
+		one := p
+		one.Attempts = attempts
+		for _, one.Quota.Capacity = range capacities {
 			e := q.estimate(one, t)
-			c.Points = append(c.Points, Point{last, e.Success, e.Amplification, e.Outage})
+			c.Points = append(c.Points, Point{one.Quota.Capacity, e.Success, e.Amplification, e.Outage})
 		}
 		curves = append(curves, c)
 	}
