@@ -138,7 +138,7 @@ func (b *tab) trouble() []string {
 }
 
 // picture is the whole page. With the flag -pictures it is kept, too.
-func (b *tab) picture(name string) image.Image {
+func (b *tab) picture(name string) *image.RGBA {
 	b.t.Helper()
 	text, err := chromedp.Run(b, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
 		shot, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: new(true)})
@@ -151,5 +151,6 @@ func (b *tab) picture(name string) image.Image {
 	}
 	img, err := png.Decode(bytes.NewReader(text))
 	require.NoError(b.t, err)
-	return img
+	require.IsType(b.t, &image.RGBA{}, img, "without transparency a PNG is decoded to this")
+	return img.(*image.RGBA)
 }

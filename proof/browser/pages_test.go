@@ -21,8 +21,9 @@ var pictures = flag.String("pictures", "", "keep the screenshots in this folder"
 // pages are those that the command writes, by the arguments that make it.
 var pages = map[string][]string{
 	"metastable": {"storm", "metastable"},
-	"throttle":   {"storm", "throttle"},
+	"throttle":   {"storm", "throttle", "--policies", "standard,adaptive,coalescing"},
 	"size":       {"storm", "--size", "--transient", "3%", "--throttling", "2%", "--deadline", "2s"},
+	"drive":      {"drive", "--calls", "2000", "--seed", "1"},
 	"long-poll":  {"storm", "long-poll", "--policies", "none,standard", "--max-attempts", "5"},
 }
 
@@ -91,16 +92,31 @@ func look(t *testing.T, browser context.Context, file, name string, s screen) {
 		}
 	}
 	if eval[bool](b, `document.querySelector("#show-p1") !== null && !matchMedia("print").matches`) {
-		hide(t, b, name, s, figures)
+		hide(t, b, name+"-"+s.name, picture, figures)
 	}
 	assert.Empty(t, b.trouble(), "errors, or requests to elsewhere")
 }
 
+// The README's charts are files of their own.
+func TestTheReadmesCharts(t *testing.T) {
+	files, err := filepath.Glob("../../docs/storm/*.svg")
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	browser := browse(t)
+	for _, file := range files {
+		path, err := filepath.Abs(file)
+		require.NoError(t, err)
+		b := open(browser, t, path, screens[1])
+		picture := b.picture("readme-" + filepath.Base(file))
+		assert.Greater(t, count(picture, picture.Bounds(), saturated), 2000, "%s has coloured lines", file)
+		assert.Empty(t, b.trouble())
+	}
+}
+
 // hide unticks every policy: of the charts, nothing but the axes is left.
-func hide(t *testing.T, b *tab, name string, s screen, figures []figure) {
-	before := b.picture(name + "-" + s.name)
+func hide(t *testing.T, b *tab, name string, before *image.RGBA, figures []figure) {
 	eval[int](b, `[...document.querySelectorAll("input[id^=show-]")].map(i => i.click()).length`)
-	after := b.picture(name + "-" + s.name + "-hidden")
+	after := b.picture(name + "-hidden")
 	for _, f := range figures {
 		if f.ID == "offered" {
 			continue // one line for all
@@ -112,10 +128,11 @@ func hide(t *testing.T, b *tab, name string, s screen, figures []figure) {
 }
 
 // count counts the pixels of a kind.
-func count(img image.Image, r image.Rectangle, is func(r, g, b uint32) bool) (n int) {
+func count(img *image.RGBA, r image.Rectangle, is func(r, g, b uint8) bool) (n int) {
 	for y := r.Min.Y; y < r.Max.Y; y++ {
-		for x := r.Min.X; x < r.Max.X; x++ {
-			if red, green, blue, _ := img.At(x, y).RGBA(); is(red>>8, green>>8, blue>>8) {
+		row := img.Pix[img.PixOffset(r.Min.X, y):img.PixOffset(r.Max.X, y)]
+		for i := 0; i < len(row); i += 4 {
+			if is(row[i], row[i+1], row[i+2]) {
 				n++
 			}
 		}
@@ -124,7 +141,7 @@ func count(img image.Image, r image.Rectangle, is func(r, g, b uint32) bool) (n 
 }
 
 // ink is darker than the grid and the faults' shade.
-func ink(r, g, b uint32) bool { return min(r, g, b) < 0xa0 }
+func ink(r, g, b uint8) bool { return min(r, g, b) < 0xa0 }
 
 // saturated is the colour of a policy's line.
-func saturated(r, g, b uint32) bool { return max(r, g, b)-min(r, g, b) > 0x60 }
+func saturated(r, g, b uint8) bool { return max(r, g, b)-min(r, g, b) > 0x60 }

@@ -29,9 +29,9 @@ func (r *Report) axes() axes {
 			a.least, a.worst = min(a.least, decade(p.Success)), max(a.worst, decade(p.Success))
 		}
 	}
-	a.worst = min(0, math.Ceil(a.worst))
-	wanted := math.Floor(decade(r.Question.Success)) - 1
-	a.least = max(math.Floor(a.least), a.worst-chartDecades, min(wanted, a.worst-1))
+	wanted := decade(r.Question.Success)
+	a.worst = min(0, math.Ceil(max(a.worst, wanted)))
+	a.least = min(max(math.Floor(min(a.least, wanted)), a.worst-chartDecades), a.worst-1)
 	return a
 }
 

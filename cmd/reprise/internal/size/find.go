@@ -96,7 +96,11 @@ func (q *Question) find() (found, best *Found) {
 		for halved := range shortest + 1 {
 			backoff := scaled(halved)
 			t := q.timings(backoff)
-			for _, cost := range costs() {
+			tried := costs()
+			if q.unbounded(attempts, t) < q.Success { // none will do; which does most?
+				tried = []engine.Quota{tried[0], tried[len(tried)-1]}
+			}
+			for _, cost := range tried {
 				f, ok := q.smallest(Plan{attempts, cost, backoff}, t)
 				if f == nil {
 					continue
@@ -104,8 +108,8 @@ func (q *Question) find() (found, best *Found) {
 				if better(f); ok {
 					return f, nil
 				}
-				if attempts == 1 || q.unbounded(attempts, t) < q.Success {
-					break // other costs do not help
+				if attempts == 1 {
+					break // there is nothing to pay for
 				}
 			}
 			if q.unbounded(attempts, t) >= q.unbounded(attempts, &instant) {

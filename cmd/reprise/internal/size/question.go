@@ -53,7 +53,8 @@ func (q *Question) Check() error {
 		{q.Deadline > q.Answer && q.Deadline <= 24*time.Hour, "deadline", fmt.Sprintf("is %v: want more than an attempt takes, %v, up to 24h", q.Deadline, q.Answer)},
 		{q.Success > 0 && q.Success < 1, "success", fmt.Sprintf("is %s: want more than 0%% and less than 100%%", percent(q.Success))},
 		{q.Amplification >= 1 && q.Amplification <= mostAttempts, "amplification", fmt.Sprintf("is %v: want 1 to %d requests for each call", q.Amplification, mostAttempts)},
-		{q.Outage > 0 && q.Outage <= time.Hour, "outage", fmt.Sprintf("is %v: want more than 0s, up to 1h", q.Outage)},
+		{q.Outage >= time.Second && q.Outage <= time.Hour, "outage", fmt.Sprintf("is %v: want 1s to 1h", q.Outage)},
+		{q.Rate*q.Outage.Seconds() >= 1, "outage", fmt.Sprintf("is %v, in which %s calls begin: want one or more", q.Outage, number(q.Rate*q.Outage.Seconds()))},
 	} {
 		if !c.ok {
 			return &Fault{c.flag, c.text}

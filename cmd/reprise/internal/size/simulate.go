@@ -24,6 +24,7 @@ const (
 	simulatedCalls = 400_000
 	leastPerClient = 1000 // calls, so that the level is that of long times
 	mostSimulated  = 5_000_000
+	longest        = 30 * 24 * time.Hour
 )
 
 // Settle simulates a plan that was found. Calls that overlap have tokens out at the
@@ -50,7 +51,7 @@ func Simulate(ctx context.Context, q Question, p Plan, seed uint64) (Simulated, 
 	var s Simulated
 	calls := min(max(simulatedCalls, float64(leastPerClient*q.Clients)), mostSimulated)
 	scenario := q.scenario(seed)
-	scenario.Duration = time.Duration(calls / q.Rate * float64(time.Second))
+	scenario.Duration = time.Duration(min(calls/q.Rate, longest.Seconds()) * float64(time.Second))
 	latencies := hdrhistogram.New(1, q.Deadline.Microseconds()+1, 3)
 	going := func(sim.Point) bool { return ctx.Err() == nil }
 	policy := sim.Policy{Name: "own", Options: p.Options()}

@@ -195,6 +195,7 @@ func TestWhatCannotBeMet(t *testing.T) {
 		want   []string
 	}{
 		{func(q *Question) { q.Transient, q.Success, q.Amplification = 0.2, 0.999, 1.2 }, []string{"no plan lets 99.9% of the calls succeed within 10s and 1.2 requests a call: where 20% of the attempts fail, it takes 1.249 requests a call; at the most 9", "--amplification"}},
+		{func(q *Question) { q.Transient, q.Success, q.Amplification = 0.4, 0.99999, 10 }, []string{"at the most 99.98", "with 10 attempts", "(costs 1 and 1)"}},
 		{func(q *Question) { q.Transient, q.Deadline, q.Answer = 0.1, 150*time.Millisecond, 60*time.Millisecond }, []string{"within 150ms", "at the most 99% do, with 2 attempts", "--deadline 300ms would do"}},
 	} {
 		q := Default()
@@ -257,6 +258,33 @@ func TestReport(t *testing.T) {
 	end()
 	_, err = Answer(ended, q, 1)
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// Reports of all sorts of questions are whole.
+func TestReportsOfExtremes(t *testing.T) {
+	for _, change := range []func(*Question){
+		func(q *Question) { q.Transient = 0 },
+		func(q *Question) { q.Transient, q.Success = 0.1, 0.5 },
+		func(q *Question) { q.Transient, q.Success, q.Amplification = 0.4, 0.999, 10 },
+		func(q *Question) { q.Rate, q.Clients, q.Answer = 0.1, 1, 0 },
+		func(q *Question) { q.Throttling, q.Deadline, q.Outage = 0.05, 24*time.Hour, time.Hour },
+	} {
+		q := Default()
+		change(&q)
+		r, err := Answer(t.Context(), q, 1)
+		require.NoError(t, err)
+		text := Table(r)
+		page, err := HTML(r)
+		require.NoError(t, err)
+		data, err := JSON(r)
+		require.NoError(t, err)
+		for _, all := range []string{text, string(page), string(data)} {
+			assert.NotContains(t, all, "NaN")
+			assert.NotContains(t, all, "Inf")
+			assert.NotContains(t, all, "%!")
+		}
+		assert.Contains(t, text, "- - - -", "what is wanted is in the chart")
+	}
 }
 
 // The curves rise with capacity and attempts, but for what rounding leaves.

@@ -39,6 +39,9 @@ func Table(r Report) string {
 
 func (r *Report) settings() [][]string {
 	p := r.Found.Plan
+	if p.Attempts == 1 {
+		return [][]string{{"attempts", "1", "--max-attempts 1"}}
+	}
 	return [][]string{
 		{"attempts", fmt.Sprint(p.Attempts), fmt.Sprintf("--max-attempts %d", p.Attempts)},
 		{"quota, tokens", fmt.Sprint(p.Quota.Capacity), fmt.Sprintf("--quota-capacity %d", p.Quota.Capacity)},
