@@ -100,9 +100,9 @@ func (c *stormCommand) size(out streams) error {
 	}
 	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
-	seed := uint64(1)
-	set(&seed, c.Seed)
-	report, err := size.Answer(ctx, q, seed)
+	run := size.Run{Seed: 1}
+	set(&run.Seed, c.Seed)
+	report, err := size.Answer(ctx, q, run)
 	if err != nil {
 		output.Discard()
 		if ctx.Err() != nil {

@@ -20,6 +20,12 @@ type Simulated struct {
 	P50, P99      time.Duration
 }
 
+// Run is how a plan is simulated.
+type Run struct {
+	Seed  uint64
+	Calls float64 // 0: 400,000, or 1,000 of each client, up to 5 million
+}
+
 const (
 	simulatedCalls = 400_000
 	leastPerClient = 1000 // calls, so that the level is that of long times
@@ -31,10 +37,10 @@ const (
 // same time, of which the calculation knows nothing: where that shows, it grows the
 // capacity until the simulation too has what is wanted, but for its noise, or an
 // outage allows no more.
-func Settle(ctx context.Context, q Question, f Found, seed uint64) (Found, Simulated, error) {
+func Settle(ctx context.Context, q Question, f Found, run Run) (Found, Simulated, error) {
 	most := q.mostCapacity(f.Plan.Attempts, f.Plan.Quota.TransientCost)
 	for {
-		s, err := Simulate(ctx, q, f.Plan, seed)
+		s, err := Simulate(ctx, q, f.Plan, run)
 		noise := 2 * math.Sqrt(q.Success*(1-q.Success)/float64(max(s.Calls, 1)))
 		capacity := f.Plan.Quota.Capacity
 		if err != nil || s.Success >= q.Success-noise || capacity >= most || f.Plan.Attempts == 1 {
@@ -47,10 +53,13 @@ func Settle(ctx context.Context, q Question, f Found, seed uint64) (Found, Simul
 
 // Simulate runs the plan under the question's load, and then in an outage. It ends
 // early, with the context's error, if ctx ends.
-func Simulate(ctx context.Context, q Question, p Plan, seed uint64) (Simulated, error) {
+func Simulate(ctx context.Context, q Question, p Plan, run Run) (Simulated, error) {
 	var s Simulated
-	calls := min(max(simulatedCalls, float64(leastPerClient*q.Clients)), mostSimulated)
-	scenario := q.scenario(seed)
+	calls := run.Calls
+	if calls == 0 {
+		calls = min(max(simulatedCalls, float64(leastPerClient*q.Clients)), mostSimulated)
+	}
+	scenario := q.scenario(run.Seed)
 	scenario.Duration = time.Duration(min(calls/q.Rate, longest.Seconds()) * float64(time.Second))
 	latencies := hdrhistogram.New(1, q.Deadline.Microseconds()+1, 3)
 	going := func(sim.Point) bool { return ctx.Err() == nil }
@@ -67,16 +76,17 @@ func Simulate(ctx context.Context, q Question, p Plan, seed uint64) (Simulated, 
 	s.P50 = time.Duration(latencies.ValueAtPercentile(50)) * time.Microsecond
 	s.P99 = time.Duration(latencies.ValueAtPercentile(99)) * time.Microsecond
 
-	scenario.Duration = 2 * q.Outage
 	scenario.Sample = q.Outage / 20
-	scenario.Faults = []sim.Fault{{Kind: sim.Down, Start: q.Outage, Length: q.Outage}}
+	start := 5 * scenario.Sample
+	scenario.Duration = start + q.Outage
+	scenario.Faults = []sim.Fault{{Kind: sim.Down, Start: start, Length: q.Outage}}
 	r, err = sim.Run(scenario, policy, sim.Watch{Sampled: going})
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return s, err
 	}
 	var offered, arrived uint64
 	for _, point := range r.Points {
-		if point.At > q.Outage && point.At <= 2*q.Outage {
+		if point.At > start && point.At <= scenario.Duration {
 			offered, arrived = offered+point.Offered, arrived+point.Arrived
 		}
 	}

@@ -22,6 +22,14 @@ func plan(attempts, capacity int) Plan {
 	return Plan{attempts, q, fastbackoff.Default()}
 }
 
+// simulation is a run, smaller in short tests.
+func simulation() Run {
+	if testing.Short() {
+		return Run{1, 50_000}
+	}
+	return Run{1, 0}
+}
+
 // roomy is a question whose deadline nobody meets.
 func roomy(transient, throttling float64) Question {
 	q := Default()
@@ -174,7 +182,7 @@ func TestFindIsSmallest(t *testing.T) {
 		}
 		assert.Less(t, q.unbounded(f.Plan.Attempts-1, &instant), q.Success, "an attempt fewer does not do")
 
-		settled, s, err := Settle(t.Context(), q, f, 1)
+		settled, s, err := Settle(t.Context(), q, f, simulation())
 		require.NoError(t, err)
 		t.Log(settled.Plan, settled.Estimate, s)
 		noise := 4 * math.Sqrt(q.Success*(1-q.Success)/float64(s.Calls))
@@ -185,7 +193,7 @@ func TestFindIsSmallest(t *testing.T) {
 		assert.InDelta(t, f.Estimate.Amplification, s.Amplification, 0.01)
 		assert.InDelta(t, f.Estimate.Outage, s.Outage, 0.02)
 		assert.LessOrEqual(t, s.Outage, f.Estimate.Outage+0.01, "the quota was full at the most")
-		assert.InEpsilon(t, f.Estimate.P99.Seconds(), s.P99.Seconds(), 0.05)
+		assert.InEpsilon(t, f.Estimate.P99.Seconds(), s.P99.Seconds(), 0.1)
 	}
 }
 
@@ -226,8 +234,8 @@ func TestWhatCannotBeMet(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	q := Default()
-	q.Transient, q.Throttling, q.Deadline = 0.03, 0.02, 2*time.Second
-	r, err := Answer(t.Context(), q, 1)
+	q.Transient, q.Throttling, q.Deadline, q.Outage = 0.03, 0.02, 2*time.Second, 10*time.Second
+	r, err := Answer(t.Context(), q, simulation())
 	require.NoError(t, err)
 	text := Table(r)
 	for line := range strings.Lines(text) {
@@ -251,12 +259,12 @@ func TestReport(t *testing.T) {
 	assert.NotContains(t, string(page), "ZgotmplZ")
 	assert.Equal(t, 2, strings.Count(string(page), `<svg class="narrow"`))
 
-	again, err := Answer(t.Context(), q, 1)
+	again, err := Answer(t.Context(), q, simulation())
 	require.NoError(t, err)
 	assert.Equal(t, text, Table(again))
 	ended, end := context.WithCancel(t.Context())
 	end()
-	_, err = Answer(ended, q, 1)
+	_, err = Answer(ended, q, simulation())
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -266,12 +274,13 @@ func TestReportsOfExtremes(t *testing.T) {
 		func(q *Question) { q.Transient = 0 },
 		func(q *Question) { q.Transient, q.Success = 0.1, 0.5 },
 		func(q *Question) { q.Transient, q.Success, q.Amplification = 0.4, 0.999, 10 },
-		func(q *Question) { q.Rate, q.Clients, q.Answer = 0.1, 1, 0 },
-		func(q *Question) { q.Throttling, q.Deadline, q.Outage = 0.05, 24*time.Hour, time.Hour },
+		func(q *Question) { q.Rate, q.Clients, q.Answer, q.Outage = 0.1, 1, 0, time.Minute },
+		func(q *Question) { q.Throttling, q.Deadline, q.Outage = 0.05, 24*time.Hour, time.Minute },
 	} {
 		q := Default()
+		q.Outage = 10 * time.Second
 		change(&q)
-		r, err := Answer(t.Context(), q, 1)
+		r, err := Answer(t.Context(), q, simulation())
 		require.NoError(t, err)
 		text := Table(r)
 		page, err := HTML(r)

@@ -88,12 +88,12 @@ type Report struct {
 
 // Answer finds the smallest plan, simulates it and looks around. It returns an
 // *UnmetError if no plan does.
-func Answer(ctx context.Context, q Question, seed uint64) (Report, error) {
+func Answer(ctx context.Context, q Question, run Run) (Report, error) {
 	f, err := Find(q)
 	if err != nil {
 		return Report{}, err
 	}
-	f, s, err := Settle(ctx, q, f, seed)
+	f, s, err := Settle(ctx, q, f, run)
 	if err != nil {
 		return Report{}, err
 	}

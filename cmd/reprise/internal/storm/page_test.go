@@ -18,7 +18,7 @@ func drawn(t *testing.T, change func(*Setup)) string {
 	t.Helper()
 	s, ok := Find("throttle")
 	require.True(t, ok)
-	s.Scenario.Duration = 20 * time.Second
+	s.Scenario.Duration = 6 * time.Second
 	s.Policies = sim.Policies()
 	change(&s)
 	r, err := s.Run(t.Context(), s.Prepare())
@@ -39,7 +39,7 @@ func TestPage(t *testing.T) {
 	for _, name := range []string{"http:", "https:", "url(", "@import"} {
 		assert.NotContains(t, page, name, "it refers to nothing outside")
 	}
-	assert.Contains(t, page, "750 calls a second, at random (Poisson), for 20 s")
+	assert.Contains(t, page, "750 calls a second, at random (Poisson), for 6 s")
 	assert.Contains(t, page, "throttled above 500 requests a second, after a burst of 500")
 	for _, c := range courses {
 		assert.Contains(t, page, `<figure id="`+c.id+`">`)
@@ -57,7 +57,7 @@ func TestThePageIsOfWhatUsersWrote(t *testing.T) {
 	page := drawn(t, func(s *Setup) {
 		s.Name, s.About = `<script>alert(1)</script>`, `a & "b"`
 		s.Policies = []sim.Policy{sim.None()}
-		s.Scenario.Faults = []sim.Fault{{Kind: sim.Slow, Amount: 2, Start: 5 * time.Second, Length: time.Hour}}
+		s.Scenario.Faults = []sim.Fault{{Kind: sim.Slow, Amount: 2, Start: 2 * time.Second, Length: time.Hour}}
 	})
 	assert.NotContains(t, page, "<script")
 	assert.Contains(t, page, "slow × 2", "a fault that outlasts the run is drawn as far as that goes")
