@@ -21,7 +21,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
+.PHONY: help demo storm-charts dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,11 @@ dynamo-throttle: ## the SDK's modes and ours before a DynamoDB that takes 1000 r
 
 dynamo-throttle-virtual: ## the same in virtual time (VIRTUAL, 30s), where the machine slows nobody down
 	@go test -C adapters/awsretry/proof ./throttle -count=1 -run TestVirtual -v -args -virtual $(VIRTUAL)
+
+storm-charts: bin/reprise ## the two charts of a storm that README.md shows, which a test holds against the simulator
+	bin/reprise storm metastable --policies none,naive,envoy,standard -q --svg bin/storm-charts
+	cp bin/storm-charts/load.svg docs/storm/load.svg
+	cp bin/storm-charts/goodput.svg docs/storm/goodput.svg
 
 test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size
 	$(call each,go test -race -short -count=1 -timeout 5m ./...)
@@ -76,7 +81,7 @@ door-cost: servers ## what a door adds to a request of a healthy upstream, besid
 emulator: ## the emulator of make arm64: installed by apt-get where it is missing
 	@.ci/servers qemu-aarch64-static:qemu-user-static
 
-servers: ## the servers and wrk that tests put the doors before, and Prometheus: installed by apt-get where they are missing
+servers: ## the servers and wrk that tests put the doors before, Prometheus and Chromium: installed by apt-get where they are missing
 	@.ci/servers
 
 instructions: ## count the hot paths' instructions under callgrind; fails if one has grown (ARGS='-update -reason "why"')

@@ -97,18 +97,9 @@ func (c *driveCommand) Run(out streams) error {
 	if err != nil {
 		return usageError{err}
 	}
-	var output *report.Output
-	if c.HTML == "-" {
-		return usageError{errors.New("--html -: want the name of a file, such as run.html or /dev/stdout")}
-	}
-	if c.HTML != "" {
-		if output, err = report.Open(c.HTML); err != nil {
-			return err
-		}
-		if c.JSON && output.IsStdout() {
-			output.Discard()
-			return usageError{fmt.Errorf("--json and --html %s both go to standard output", c.HTML)}
-		}
+	output, err := openReport(c.HTML, c.JSON)
+	if err != nil {
+		return err
 	}
 
 	ctx, signals := watchSignals(output.Discard)
@@ -121,7 +112,8 @@ func (c *driveCommand) Run(out streams) error {
 		}
 		return err
 	}
-	err = firstError(err, c.report(res, output, out))
+	page := func() ([]byte, error) { return report.HTML(res) }
+	err = firstError(err, deliver(output, page, func() error { return c.print(res, out) }))
 	if err == nil && res.Interrupted {
 		return exitError(signals.exitCode())
 	}
@@ -146,26 +138,6 @@ func (c *driveCommand) drive(ctx context.Context, config drive.Config, out strea
 			return progress.Lines(out.Err, r, phases)
 		}
 	})
-}
-
-// report writes the page and prints the result; if one fails the other is there
-// all the same. The page comes first: a reader of standard output that has gone
-// ends the process, and nothing half written may be left then.
-func (c *driveCommand) report(res record.Result, output *report.Output, out streams) error {
-	if output == nil {
-		return c.print(res, out)
-	}
-	toStdout := output.IsStdout()
-	page, written := report.HTML(res)
-	if written == nil {
-		written = output.Write(page)
-	} else {
-		output.Discard()
-	}
-	if toStdout {
-		return written
-	}
-	return firstError(written, c.print(res, out))
 }
 
 func (c *driveCommand) print(res record.Result, out streams) error {

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/progress"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/report"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/storm"
 	"github.com/reprise-go/reprise/internal/sim"
@@ -33,8 +35,12 @@ type stormCommand struct {
 	BackoffThrottling *time.Duration `group:"Own policy (one more, named own)" placeholder:"TIME" help:"Base of the delays after throttling failures. Default: 1s."`
 	BackoffMax        *time.Duration `group:"Own policy (one more, named own)" placeholder:"TIME" help:"The longest delay, before its jitter. Default: 20s."`
 
-	JSON  bool `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
-	Quiet bool `group:"Output" short:"q" help:"Show no progress."`
+	sizeFlags `embed:""`
+
+	JSON  bool   `group:"Output" name:"json" help:"Print the result as JSON instead of a table."`
+	HTML  string `group:"Output" name:"html" placeholder:"FILE" help:"Also write the result as a self-contained page with charts."`
+	SVG   string `group:"Output" name:"svg" placeholder:"FOLDER" help:"Also write the charts as SVG files into this folder."`
+	Quiet bool   `group:"Output" short:"q" help:"Show no progress."`
 }
 
 // Help is the long help of the command.
@@ -76,14 +82,20 @@ A file holds a scenario, read strictly: a key it does not know is an error with 
 
 Keys of --json: schema, scenario, about, seed, duration_ms, sample_ms, trouble_from_ms and trouble_until_ms (the faults; null without), policies. Of a policy: policy, calls, successes, success_rate, offered_per_second; requests, load_per_second, peak_load_per_second, amplification, attempts_by_layer, retries; server (served, wasted, throttled, failed, lost); stops (non_retryable, max_attempts, quota, deadline); latency_ms (p50, p99, p99_9, max); tokens (taken, left, capacity; null without quota); recovery (known, recovered, after_ms); points. Of a point: at_ms; offered_per_second, load_per_second, goodput_per_second, failures_per_second, throttles_per_second, wasted_per_second; quota, fill_rate, queued, in_flight, waiting, cold.
 
-Exit codes: 0 done, whatever became of the calls; 1 the file is wrong; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
+With --size nothing is compared: given what calls meet, it finds the fewest attempts, the longest backoff and the smallest quota that let --success of the calls succeed within --deadline, with no more than --amplification requests a call, also in an outage. It calculates, from 1 - p^n, the quota's drift and level as a Markov chain, and the distribution of the jittered delays; then it simulates what it found. If nothing does, it says what could. Keys of its --json: schema, question, plan (max_attempts, quota_capacity, quota_transient_cost, quota_throttling_cost, backoff_transient_ms, backoff_throttling_ms, backoff_max_ms), calculated and simulated (calls, success_rate, success_rate_without_quota, requests_per_call, outage_requests_per_call, drift_tokens_per_call, quota_level, p50_ms, p99_ms), choices (the same by attempts, and meets), tradeoff (by max_attempts: points with capacity); of the question rate_per_second, clients, deadline_ms, answer_ms, transient, throttling, success_rate, requests_per_call, outage_ms.
+
+Exit codes: 0 done, whatever became of the calls; 1 the file is wrong, or with --size nothing does; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
 
 Examples:
   reprise storm                                    a failure that outlives its cause
   reprise storm outage --policies none,standard,naive
   reprise storm throttle --policies adaptive,coalescing
   reprise storm metastable --max-attempts 5 --quota-capacity 100
-  reprise storm checkout.yaml --seed 7 --json`
+  reprise storm --html storm.html                  the same with charts, for a browser
+  reprise storm outage --svg charts                each chart as a file of its own
+  reprise storm checkout.yaml --seed 7 --json
+  reprise storm --size --transient 3% --throttling 2% --deadline 2s --success 99.9%
+  reprise storm --size --rate 500 --clients 20 --transient 10% --amplification 1.2 --html size.html`
 }
 
 // defaultStorm shows most.
@@ -91,6 +103,12 @@ const defaultStorm = "metastable"
 
 // Run runs the storm and reports it.
 func (c *stormCommand) Run(out streams) error {
+	if err := c.checkSize(); err != nil {
+		return usageError{err}
+	}
+	if c.Size {
+		return c.size(out)
+	}
 	if c.List {
 		for _, s := range storm.Builtin() {
 			if _, err := fmt.Fprintf(out.Out, "%-17s%s\n", s.Name, s.About); err != nil {
@@ -103,7 +121,17 @@ func (c *stormCommand) Run(out streams) error {
 	if err != nil {
 		return err
 	}
-	ctx, signals := watchSignals(func() {})
+	output, err := openReport(c.HTML, c.JSON)
+	if err != nil {
+		return err
+	}
+	if c.SVG != "" {
+		if err := os.MkdirAll(c.SVG, 0o777); err != nil {
+			output.Discard()
+			return fmt.Errorf("charts: %w", err)
+		}
+	}
+	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
 	work := setup.Prepare()
 	stop := func() {}
@@ -117,16 +145,45 @@ func (c *stormCommand) Run(out streams) error {
 	begun := time.Now()
 	result, err := setup.Run(ctx, work)
 	stop()
-	switch {
-	case ctx.Err() != nil:
-		return exitError(signals.exitCode())
-	case err != nil:
+	if err != nil {
+		output.Discard()
+		if ctx.Err() != nil {
+			return exitError(signals.exitCode())
+		}
 		return err
 	}
 	if !c.Quiet {
 		took := time.Since(begun)
 		_, _ = fmt.Fprintf(out.Err, "simulated %.1f million calls in %.1f s\n", float64(work.Calls())/1e6, took.Seconds())
 	}
+	err = deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
+		return c.print(result, out)
+	})
+	return firstError(err, c.writeCharts(setup, result))
+}
+
+// writeCharts writes the files of --svg.
+func (c *stormCommand) writeCharts(setup storm.Setup, result storm.Result) error {
+	if c.SVG == "" {
+		return nil
+	}
+	pictures, err := storm.SVG(setup, result)
+	if err != nil {
+		return err
+	}
+	for _, p := range pictures {
+		file, err := report.Open(filepath.Join(c.SVG, p.Name))
+		if err != nil {
+			return err
+		}
+		if err := file.Write(p.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *stormCommand) print(result storm.Result, out streams) (err error) {
 	text := []byte(storm.Table(result))
 	if c.JSON {
 		if text, err = storm.JSON(result); err != nil {

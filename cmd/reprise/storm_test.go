@@ -131,3 +131,31 @@ func TestASignalEndsAStorm(t *testing.T) {
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
 	assert.Empty(t, out.String())
 }
+
+func TestStormPage(t *testing.T) {
+	file, page := scenarioFile(t, "checkout.yaml", checkout), filepath.Join(t.TempDir(), "storm.html")
+	code, table, stderr := reprise("storm", file, "-q", "--html", page)
+	require.Zero(t, code, stderr)
+	assert.Contains(t, table, "│ standard │", "the result is printed all the same")
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "<title>reprise storm checkout</title>")
+
+	for _, row := range []struct {
+		html string
+		code int
+		want string
+	}{
+		{"-", 2, "--html -: want the name of a file, such as run.html or /dev/stdout"},
+		{t.TempDir(), 1, "is a directory"},
+		{filepath.Join(page, "below"), 1, "not a directory"},
+	} {
+		code, out, stderr := reprise("storm", file, "-q", "--html", row.html)
+		assert.Equal(t, row.code, code)
+		assert.Empty(t, out)
+		assertOneLine(t, stderr, row.want)
+	}
+	left, err := os.ReadDir(filepath.Dir(page))
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "nothing is left but the page")
+}

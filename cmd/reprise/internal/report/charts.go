@@ -9,8 +9,24 @@ import (
 	"gonum.org/v1/plot"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/figure"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 )
+
+// size is a chart's, and how much of the course it has room for.
+type size struct {
+	figure.Size
+	columns int // of throughput and retries
+	levels  int // of the quota's level
+}
+
+var (
+	wide   = size{Size: figure.Wide, columns: 120, levels: 700}
+	narrow = size{Size: figure.Narrow, columns: 60, levels: 360}
+)
+
+// lineWidth is that of most lines.
+const lineWidth = 1.3
 
 // chart is a chart of the page, drawn for a wide page and for a phone.
 type chart struct {
@@ -69,10 +85,10 @@ func charts(res record.Result) ([]chart, error) {
 	out := make([]chart, len(list))
 	for i, c := range list {
 		var err error
-		if c.Wide, err = svg(c.draw(wide), wide, "wide", c.Title+": "+c.Text); err != nil {
+		if c.Wide, err = figure.SVG(c.draw(wide), wide.Size, "wide", c.Title+": "+c.Text); err != nil {
 			return nil, err
 		}
-		if c.Narrow, err = svg(c.draw(narrow), narrow, "narrow", c.Title+": "+c.Text); err != nil {
+		if c.Narrow, err = figure.SVG(c.draw(narrow), narrow.Size, "narrow", c.Title+": "+c.Text); err != nil {
 			return nil, err
 		}
 		out[i] = c.chart
@@ -84,23 +100,23 @@ func charts(res record.Result) ([]chart, error) {
 type view struct {
 	res   record.Result
 	end   float64 // seconds
-	bands []band
+	bands []figure.Band
 }
 
 // bands are the outage and the recovery, as far as the run got.
-func bands(res record.Result, end float64) []band {
-	var out []band
+func bands(res record.Result, end float64) []figure.Band {
+	var out []figure.Band
 	for _, p := range res.Phases {
-		b := band{name: p.Name, start: p.StartMS / 1e3, end: min(p.EndMS/1e3, end)}
+		b := figure.Band{Name: p.Name, Start: p.StartMS / 1e3, End: min(p.EndMS/1e3, end)}
 		switch p.Name {
 		case faulty.During.String():
-			b.fill = outageColor
+			b.Fill = outageColor
 		case faulty.Recovering.String():
-			b.fill = recoveryColor
+			b.Fill = recoveryColor
 		default:
 			continue
 		}
-		if b.end > b.start {
+		if b.End > b.Start {
 			out = append(out, b)
 		}
 	}
@@ -124,11 +140,11 @@ func (v view) stacked(s size, lower func(record.Slot) uint64, lowerFill color.Co
 	columns, length := v.columns(s.columns)
 	lows := v.perSecond(columns, length, lower)
 	sums := v.perSecond(columns, length, func(c record.Slot) uint64 { return lower(c) + upper(c) })
-	p := newPlot(s, v.end, headroom(max(1, slices.Max(sums))), v.bands)
-	xs, low := steps(lows, length.Seconds(), v.end)
-	_, sum := steps(sums, length.Seconds(), v.end)
-	p.Add(area(xs, make([]float64, len(xs)), low, lowerFill), area(xs, low, sum, upperFill))
-	label(p, s, v.bands)
+	p := figure.New(s.Size, v.end, figure.Headroom(max(1, slices.Max(sums))), v.bands)
+	xs, low := figure.Steps(lows, length.Seconds(), v.end)
+	_, sum := figure.Steps(sums, length.Seconds(), v.end)
+	p.Add(figure.Area(xs, make([]float64, len(xs)), low, lowerFill), figure.Area(xs, low, sum, upperFill))
+	figure.Label(p, s.Size, v.bands)
 	return p
 }
 
@@ -154,9 +170,9 @@ func (v view) quota(s size) *plot.Plot {
 		highs = append(highs, float64(c.Highest))
 		levels = append(levels, float64(c.Last))
 	}
-	p := newPlot(s, v.end, headroom(float64(v.res.Quota.Capacity)), v.bands)
-	p.Add(area(xs, lows, highs, quotaFill), line(xs, levels, quotaColor))
-	label(p, s, v.bands)
+	p := figure.New(s.Size, v.end, figure.Headroom(float64(v.res.Quota.Capacity)), v.bands)
+	p.Add(figure.Area(xs, lows, highs, quotaFill), figure.Line(xs, levels, figure.Style{Color: quotaColor, Width: lineWidth}))
+	figure.Label(p, s.Size, v.bands)
 	return p
 }
 
@@ -173,6 +189,3 @@ func (v view) columns(n int) ([]record.Slot, time.Duration) {
 	}
 	return columns, length
 }
-
-// headroom is the top of an axis that leaves a line for the bands' names.
-func headroom(top float64) float64 { return top * 1.15 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reprise-go/reprise/cmd/reprise/internal/figure"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 )
 
@@ -182,13 +183,7 @@ func setup(res record.Result) string {
 }
 
 // count writes n in groups of three digits.
-func count(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
+func count(n uint64) string { return figure.Count(n) }
 
 // percent never rounds a failure away: 100 % is said only of all calls.
 func percent(share float64) string {

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/reprise-go/reprise/cmd/reprise/internal/figure"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/record"
 )
 
@@ -14,7 +15,7 @@ import (
 func (v view) trafficChart() (drawing, bool) {
 	c := chart{
 		Title: "Send rate", Text: "Calls offered, attempts sent and throttled, per second.",
-		Legend: []key{newKey("offered", inkColor), newKey("sent", sentColor), newKey("throttled", throttlingColor)},
+		Legend: []key{newKey("offered", figure.Ink), newKey("sent", sentColor), newKey("throttled", throttlingColor)},
 	}
 	if v.res.Capacity != nil {
 		c.Legend = append(c.Legend, newKey("capacity", failedColor))
@@ -40,26 +41,21 @@ func (v view) traffic(s size) *plot.Plot {
 		top = max(top, c.PerSecond)
 	}
 
-	p := newPlot(s, v.end, headroom(top), v.bands)
-	xs, sentSteps := steps(sent, length.Seconds(), v.end)
-	_, throttledSteps := steps(throttled, length.Seconds(), v.end)
-	_, offeredSteps := steps(offered, length.Seconds(), v.end)
+	p := figure.New(s.Size, v.end, figure.Headroom(top), v.bands)
+	xs, sentSteps := figure.Steps(sent, length.Seconds(), v.end)
+	_, throttledSteps := figure.Steps(throttled, length.Seconds(), v.end)
+	_, offeredSteps := figure.Steps(offered, length.Seconds(), v.end)
 	floor := make([]float64, len(xs))
-	p.Add(area(xs, floor, sentSteps, sentColor), area(xs, floor, throttledSteps, throttlingColor))
-	p.Add(line(xs, offeredSteps, inkColor))
+	p.Add(figure.Area(xs, floor, sentSteps, sentColor), figure.Area(xs, floor, throttledSteps, throttlingColor))
+	p.Add(figure.Line(xs, offeredSteps, figure.Style{Color: figure.Ink, Width: lineWidth}))
 	if c := v.res.Capacity; c != nil {
-		limit := line([]float64{0, v.end}, []float64{c.PerSecond, c.PerSecond}, failedColor)
-		limit.Dashes = []vg.Length{6, 4}
-		p.Add(limit)
+		p.Add(figure.Line([]float64{0, v.end}, []float64{c.PerSecond, c.PerSecond},
+			figure.Style{Color: failedColor, Width: lineWidth, Dashes: []vg.Length{6, 4}}))
 	}
 	if len(times) > 0 {
-		thin := line(times, measured, measuredColor)
-		thin.Width = 0.8
-		thick := line(times, fills, fillRateColor)
-		thick.Width = 2
-		p.Add(thin, thick)
+		p.Add(figure.Line(times, measured, figure.Style{Color: measuredColor, Width: 0.8}), figure.Line(times, fills, figure.Style{Color: fillRateColor, Width: 2}))
 	}
-	label(p, s, v.bands)
+	figure.Label(p, s.Size, v.bands)
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
@@ -26,28 +27,51 @@ func Table(r Result) string {
 		b.WriteString(strings.TrimSpace(line) + "\n")
 	}
 
-	t := grid.New("policy", ">success", ">load/s", ">peak/s", ">per call", ">p50", ">p99", ">p99.9", ">well after")
+	b.WriteString(render(mainHeads, mainRows(r)))
+	b.WriteString(render(lossHeads, lossRows(r)))
+	return b.String()
+}
+
+// The headings of the two tables; ">" is of a column of numbers.
+var (
+	mainHeads = []string{"policy", ">success", ">load/s", ">peak/s", ">per call", ">p50", ">p99", ">p99.9", ">well after"}
+	lossHeads = []string{"given up", ">attempts", ">quota", ">deadline", ">final", ">wasted", ">throttled", ">tokens", ">left"}
+)
+
+func mainRows(r Result) (rows [][]string) {
 	for _, p := range r.Policies {
-		t.AppendRow([]any{
+		rows = append(rows, []string{
 			p.Policy, percent(p.SuccessRate), whole0(p.LoadPerSec), whole0(p.PeakPerSec), fmt.Sprintf("%.2f", p.Amplification),
 			span(p.Latency.P50), span(p.Latency.P99), span(p.Latency.P999), recovery(p.Recovery),
 		})
 	}
-	b.WriteString(t.Render() + "\n")
+	return rows
+}
 
-	t = grid.New("given up", ">attempts", ">quota", ">deadline", ">final", ">wasted", ">throttled", ">tokens", ">left")
+func lossRows(r Result) (rows [][]string) {
 	for _, p := range r.Policies {
 		taken, left := "-", "-"
 		if p.Tokens != nil {
 			taken, left = short(p.Tokens.Taken), percent0(float64(p.Tokens.Left)/float64(p.Tokens.Capacity))
 		}
-		t.AppendRow([]any{
+		rows = append(rows, []string{
 			p.Policy, short(p.Stops["max_attempts"]), short(p.Stops["quota"]), short(p.Stops["deadline"]), short(p.Stops["non_retryable"]),
 			short(p.Server.Wasted), short(p.Server.Throttled), taken, left,
 		})
 	}
-	b.WriteString(t.Render() + "\n")
-	return b.String()
+	return rows
+}
+
+func render(heads []string, rows [][]string) string {
+	t := grid.New(heads...)
+	for _, row := range rows {
+		cells := make(table.Row, len(row))
+		for i, cell := range row {
+			cells[i] = cell
+		}
+		t.AppendRow(cells)
+	}
+	return t.Render() + "\n"
 }
 
 // Legend says what the columns are.
