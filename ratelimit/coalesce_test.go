@@ -88,7 +88,7 @@ func TestCutThatCoalescesEmptiesTheBucket(t *testing.T) {
 		}
 		l.UpdateNanos(at, false)
 		measured := stats(l, at).MeasuredRate
-		require.True(t, l.ThrottleNanos(at, 0, row.window), "the first always cuts")
+		require.True(t, l.ThrottleNanos(at, 0, row.window), "the first cuts, whenever it was sent")
 		s := stats(l, at)
 		assert.InEpsilon(t, row.rate*measured, s.FillRate, 1e-12)
 		wait := l.AcquireNanos(at)
@@ -100,6 +100,29 @@ func TestCutThatCoalescesEmptiesTheBucket(t *testing.T) {
 		assert.Zero(t, s.Level)
 		assert.InDelta(t, 1e9/s.FillRate, float64(wait), 1)
 		assert.Zero(t, l.AcquireNanos(at+int64(wait)))
+	}
+}
+
+// A client that starts at full load before a service that throttles at once: R8.2
+// cuts what it has not measured yet, to the minimum; here the first cut waits for
+// one whole half second of the clock, wherever in a second the limiter began.
+func TestFirstCutKnowsARate(t *testing.T) {
+	for _, phase := range []int64{0, 1, 250, 499, 500, 750, 999} {
+		p := newPair(t, phase*1e6)
+		now, admitted := int64(0), 0
+		for ; !p.m.enabled; now += 1e6 { // 1,000/s, one in three throttled
+			require.Zero(t, p.acquire(now))
+			admitted++
+			if admitted%3 == 0 {
+				p.throttle(now, now, time.Minute)
+			} else {
+				p.update(now, false)
+			}
+		}
+		assert.GreaterOrEqual(t, now, halfSecond, phase)
+		assert.LessOrEqual(t, now, 2*halfSecond+3e6, phase)
+		assert.Greater(t, p.m.fill, 0.85*0.8*990, phase)
+		assert.Less(t, p.m.fill, 0.85*1010, phase)
 	}
 }
 

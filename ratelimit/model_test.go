@@ -24,11 +24,12 @@ type model struct {
 	measured, count, lastMax float64
 	kept                     float64 // by the last cut, of the rate before it
 	lastBucket               int64   // half seconds
+	start                    int64
 	lastThrottle, lastRefill int64
 }
 
 func newModel(now int64) *model {
-	return &model{kept: 0.7, lastBucket: 2 * (now / 1e9), lastThrottle: now, lastRefill: now}
+	return &model{kept: 0.7, start: now, lastBucket: 2 * (now / 1e9), lastThrottle: now, lastRefill: now}
 }
 
 func span(from, to int64) float64 { return float64(to-from) / 1e9 }
@@ -61,7 +62,7 @@ func (m *model) update(throttled bool, now int64) {
 // says.
 func (m *model) coalesce(now, admitted, window int64) (cut bool) {
 	m.measure(now)
-	if m.enabled && admitted < m.lastThrottle && now-m.lastThrottle < window {
+	if m.enabled && admitted < m.lastThrottle && now-m.lastThrottle < window || !m.enabled && m.lastBucket*halfSecond-m.start < halfSecond {
 		return false
 	}
 	m.respond(true, now, 0.85)

@@ -84,10 +84,10 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, with one cut for each burst of
 // them. One that answers an attempt admitted before the last cut, and that comes
 // less than window after it, tells what that cut has already answered: it is
-// counted and does not cut. Any other, and the first of all, cuts to 0.85 of what
-// R8.2 cuts to 0.7 of, with the K that belongs to it, and empties the bucket, so
-// that the burst does not go on out of what was saved up. It reports whether it
-// cut. window 0 is R8.
+// counted and does not cut. Nor does one before a whole half second was measured,
+// in the limiter's first second. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
+// belongs to it, and empties the bucket, so that the burst does not go on out of
+// what was saved up. It reports whether it cut. window 0 is R8.
 //
 // Ours, not the page's: see One cut for a burst in the package comment. The window
 // only bounds how late a throttle may come and still count as part of the burst;
@@ -162,8 +162,10 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				rate = next.min(calculated)
 				next.flat = rate < calculated && rate > minFillRate
 				used = next.setRate(&s, rate, at, used)
-			case s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
+			case gentle && s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
+			case gentle && !s.enabled && l.border(next.bucket) < 2*halfSecond:
+				// So here: no whole half second is measured yet, to take a share of.
 			default:
 				cut = true
 				rate = next.min(next.throttle(at, gentle))

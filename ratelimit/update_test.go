@@ -137,7 +137,10 @@ func TestThrottleCoalescing(t *testing.T) {
 	assert.Equal(t, fill, stats(l, int64(time.Second)).FillRate, "a border does not make it a cut")
 
 	fresh := ratelimit.New(epoch)
-	assert.True(t, fresh.ThrottleAt(at(1), epoch.Add(-time.Hour), time.Hour), "the first always cuts")
+	assert.False(t, fresh.ThrottleAt(at(1), at(0), time.Hour), "nothing is measured that could be cut")
+	assert.False(t, stats(fresh, 1).Enabled)
+	assert.True(t, fresh.ThrottleAt(at(halfSecond), at(-int64(time.Hour)), time.Hour), "the first that can does")
+	assert.InEpsilon(t, 0.85*0.8*2/0.5, stats(fresh, halfSecond).FillRate, 1e-12)
 }
 
 // R8.2: the border's new measured rate moves the bound, also if what came first
