@@ -66,7 +66,9 @@ func (m *model) coalesce(now, admitted, window int64) (cut bool) {
 		return false
 	}
 	m.respond(true, now, 0.85)
-	m.level = 0
+	if m.fill > 0.5 {
+		m.level = 0
+	}
 	return true
 }
 

@@ -86,8 +86,9 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 // less than window after it, tells what that cut has already answered: it is
 // counted and does not cut. Nor does one before a whole half second was measured,
 // in the limiter's first second. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
-// belongs to it, and empties the bucket, so that the burst does not go on out of
-// what was saved up. It reports whether it cut. window 0 is R8.
+// belongs to it, and, above the minimum rate, empties the bucket, so that the burst
+// does not go on out of what was saved up. It reports whether it cut. window 0 is
+// R8.
 //
 // Ours, not the page's: see One cut for a burst in the package comment. The window
 // only bounds how late a throttle may come and still count as part of the burst;

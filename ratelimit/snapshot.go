@@ -268,12 +268,17 @@ func (s *snapshot) throttle(atNanos int64, gentle bool) (calculated float64) {
 }
 
 // empty is setRate for a gentle cut: what was saved up goes, because it would
-// carry on the burst that the cut has ended.
+// carry on the burst that the cut has ended. Not at the minimum rate: a bucket holds
+// but one token there, and clients that were throttled together, all of them
+// emptied, would be back together.
 func (s *snapshot) empty(old *snapshot, wanted float64, nowNanos, used int64) (usedAfter int64) {
-	s.setRate(old, wanted, nowNanos, used)
+	s.floor = off
+	usedAfter = s.setRate(old, wanted, nowNanos, used)
+	if s.fillRate == minFillRate {
+		return usedAfter
+	}
 	_, s.atNanos = old.refill(nowNanos, used)
 	s.level = 0
-	s.floor = off
 	return 0
 }
 
