@@ -124,7 +124,7 @@
 //	     50000        1      200 ms   41.6 %  0.4 %     100.0 %   0.042 %
 //
 // In each of 112 such cells, of 1.2 to 4 times the load, it is 98 % or more (R8:
-// down to 22 %), the throttled share is 1.6 times R8's at most, and clients are
+// down to 23 %), the throttled share is 1.5 times R8's at most, and clients are
 // treated alike: Jain's index is 0.96 or more over a minute and a half. Within
 // seconds they differ, by either, since their waves do. Fleets of less than some 5
 // requests/s for each client are throttled often by either: the minimum rate, and
