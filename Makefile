@@ -21,7 +21,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help demo storm-charts dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
+.PHONY: help adaptive-table demo storm-charts dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ storm-charts: bin/reprise ## the two charts of a storm that README.md shows, whi
 	bin/reprise storm metastable --policies none,naive,envoy,standard -q --svg bin/storm-charts
 	cp bin/storm-charts/load.svg docs/storm/load.svg
 	cp bin/storm-charts/goodput.svg docs/storm/goodput.svg
+
+adaptive-table: ## what adaptive clients use of a throttled service, R8 and ours, into proof/adaptive/TABLE.md (some minutes)
+	@mkdir -p bin
+	go run -C proof ./adaptive >bin/adaptive.md && mv bin/adaptive.md proof/adaptive/TABLE.md
 
 test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size
 	$(call each,go test -race -short -count=1 -timeout 5m ./...)

@@ -199,7 +199,7 @@ func TestCoalescingKnowsWhenAHedgeWasAdmitted(t *testing.T) {
 		clock.now = clock.now.Add(ms)
 		row.fail(&c, h)
 		if row.cuts {
-			cut *= 0.7
+			cut *= 0.85
 		}
 		assert.InDelta(t, cut, e.Stats().Limiter.FillRate, 1e-9, name)
 	}

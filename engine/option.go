@@ -185,14 +185,16 @@ func WithPacing() Option {
 }
 
 // WithThrottleCoalescing makes the adaptive limiter cut its rate once for a burst
-// of throttles: one that answers an attempt admitted before the last cut, and
-// that comes within window of it, tells what the cut has already answered, so it
-// is counted and does not cut again. Without it every throttle that is in flight
-// when the server begins to throttle cuts by 30 % (R8.2), which from a latency of
-// some 20 ms on leaves half of the server idle; a window about as long as a
-// request takes cures that. Ours, not on the page; a matter of adaptive mode
-// alone. A window of zero or below is an error. Default: off, every throttle
-// cuts (R8.2).
+// of throttles, by 15 %, and drop what it had saved up: a throttle that answers an
+// attempt admitted before the last cut, and that comes within window of it, tells
+// what the cut has already answered, so it is counted and does not cut again. A
+// minute is right for most: longer than any attempt takes. The first cut waits for
+// half a second to a second after New, until there is a rate to cut. Without it
+// every throttle that is in flight when the server begins to throttle cuts by 30 %
+// (R8.2), which leaves half of the server and more idle where a round trip is long
+// for the rate, and at a start under full load; see ratelimit's One cut for a
+// burst, with numbers. Ours, not on the page; a matter of adaptive mode alone. A
+// window of zero or below is an error. Default: off, every throttle cuts (R8.2).
 func WithThrottleCoalescing(window time.Duration) Option {
 	return func(c *config) error {
 		if err := c.onlyIn("WithThrottleCoalescing", inNew, inDerive); err != nil {

@@ -15,7 +15,7 @@ func NewCurve(lastMax, lastThrottle float64) *Curve {
 	return &Curve{snapshot{
 		enabled:           true,
 		lastMax:           lastMax,
-		windowSeconds:     window(lastMax),
+		windowSeconds:     window(lastMax, beta),
 		lastThrottleNanos: nanosOf(lastThrottle),
 		fillRate:          lastMax,
 		measured:          1e12,
@@ -26,7 +26,7 @@ func NewCurve(lastMax, lastThrottle float64) *Curve {
 func (c *Curve) At(t float64, throttled bool) float64 {
 	calculated := 0.0
 	if throttled {
-		calculated = c.s.throttle(nanosOf(t))
+		calculated = c.s.throttle(nanosOf(t), false)
 	} else {
 		calculated = c.s.cubic(nanosOf(t))
 	}

@@ -29,7 +29,11 @@ func FuzzOperations(f *testing.F) {
 			case 3, 4:
 				p.update(now, false)
 			case 5:
-				p.update(now, true)
+				if sent := now - int64(ops[0]>>3)*20_000_003; ops[0] >= 128 {
+					p.throttle(now, sent, time.Second)
+				} else {
+					p.update(now, true)
+				}
 			case 6:
 				for range 20 {
 					p.update(now, false)

@@ -72,6 +72,15 @@ func floored() *Limiter {
 	return l
 }
 
+// gentlyFloored stands there after cuts that coalesce.
+func gentlyFloored() *Limiter {
+	l := calm(200)()
+	for range 60 {
+		l.ThrottleNanos(500*loomMillisecond, 500*loomMillisecond, time.Second)
+	}
+	return l
+}
+
 // worn is cut(n) with a page that has no slot left.
 func worn(n int) func() *Limiter {
 	return func() *Limiter {
@@ -109,6 +118,11 @@ var limiterHistories = map[string]loom.History[*Limiter]{
 	"a mark and a rise":         limiterHistory(floored, lookAt(9000), ops{updateAt(8000, true)}, ops{updateAt(8001, false)}),
 	"a look at the floor":       limiterHistory(floored, lookAt(1100), ops{lookAt(1003)}, ops{updateAt(1001, true), updateAt(1002, true)}),
 	"coalesced":                 limiterHistory(cut(8), lookAt(900), ops{coalesceAt(800, 499)}, ops{coalesceAt(801, 700)}),
+	"gently, and an admission":  limiterHistory(cut(8), lookAt(900), ops{acquireAt(900)}, ops{coalesceAt(900, 700)}),
+	"gently, and a cut":         limiterHistory(cut(8), lookAt(900), ops{updateAt(900, true)}, ops{coalesceAt(901, 900)}),
+	"gently at the floor":       limiterHistory(gentlyFloored, lookAt(1100), ops{coalesceAt(600, 550)}, ops{coalesceAt(601, 590)}, ops{acquireAt(600)}),
+	"a mark, and gently":        limiterHistory(floored, lookAt(9000), ops{updateAt(600, true)}, ops{coalesceAt(601, 550)}),
+	"a mark after gentle ones":  limiterHistory(gentlyFloored, lookAt(9000), ops{updateAt(600, true)}, ops{coalesceAt(601, 550)}),
 	"a turn and an admission":   limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{acquireAt(900)}),
 	"two turns":                 limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{updateAt(901, true)}),
 	"a turn and a look":         limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{lookAt(901)}),

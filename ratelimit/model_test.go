@@ -22,12 +22,14 @@ type model struct {
 	fill, capacity, level    float64
 	enabled                  bool
 	measured, count, lastMax float64
-	lastBucket               int64 // half seconds
+	kept                     float64 // by the last cut, of the rate before it
+	lastBucket               int64   // half seconds
+	start                    int64
 	lastThrottle, lastRefill int64
 }
 
 func newModel(now int64) *model {
-	return &model{lastBucket: 2 * (now / 1e9), lastThrottle: now, lastRefill: now}
+	return &model{kept: 0.7, start: now, lastBucket: 2 * (now / 1e9), lastThrottle: now, lastRefill: now}
 }
 
 func span(from, to int64) float64 { return float64(to-from) / 1e9 }
@@ -52,6 +54,25 @@ func (m *model) acquire(now int64) (wait float64) {
 
 // update is R8.2.
 func (m *model) update(throttled bool, now int64) {
+	m.measure(now)
+	m.respond(throttled, now, 0.7)
+}
+
+// coalesce is ours, of a throttle: R8.2 but for what [ratelimit.Limiter.ThrottleAt]
+// says.
+func (m *model) coalesce(now, admitted, window int64) (cut bool) {
+	m.measure(now)
+	if m.enabled && admitted < m.lastThrottle && now-m.lastThrottle < window || !m.enabled && m.lastBucket*halfSecond-m.start < halfSecond {
+		return false
+	}
+	m.respond(true, now, 0.85)
+	if m.fill > 0.5 {
+		m.level = 0
+	}
+	return true
+}
+
+func (m *model) measure(now int64) {
 	b := now / 5e8
 	m.count++
 	if b > m.lastBucket {
@@ -59,6 +80,9 @@ func (m *model) update(throttled bool, now int64) {
 		m.measured = 0.8*rate + 0.2*m.measured
 		m.count, m.lastBucket = 0, b
 	}
+}
+
+func (m *model) respond(throttled bool, now int64, keep float64) {
 	var calc float64
 	if throttled {
 		r := m.measured
@@ -68,9 +92,10 @@ func (m *model) update(throttled bool, now int64) {
 		m.lastMax = r
 		m.lastThrottle = now
 		m.enabled = true
-		calc = 0.7 * r
+		m.kept = keep
+		calc = keep * r
 	} else {
-		k := math.Cbrt(0.3 * m.lastMax / 0.4)
+		k := math.Cbrt((1 - m.kept) * m.lastMax / 0.4)
 		calc = 0.4*math.Pow(span(m.lastThrottle, now)-k, 3) + m.lastMax
 	}
 	rate := math.Min(calc, 2*m.measured)

@@ -88,13 +88,14 @@ const (
 	baseTicks  = 1 << 26 * ticksPerToken
 )
 
-// tags is bucket, skip, enabled, flat and floor.
+// tags is bucket, skip, floor, enabled, flat and gentle.
 const (
 	skipShift  = 32
 	floorShift = 40
 	openTag    = uint64(open) << floorShift
 	enabledTag = uint64(1) << 48
 	flatTag    = uint64(1) << 49
+	gentleTag  = uint64(1) << 50
 )
 
 // newPage returns a page whose state is s, from which used ticks were taken.
@@ -232,6 +233,7 @@ func (t *slot) load(s *snapshot) {
 		floor:             floor(tags >> floorShift),
 		enabled:           tags&enabledTag != 0,
 		flat:              tags&flatTag != 0,
+		gentle:            tags&gentleTag != 0,
 	}
 }
 
@@ -246,6 +248,9 @@ func (t *slot) store(s *snapshot) {
 	if s.flat {
 		tags |= flatTag
 		quietUntil = s.quietUntil
+	}
+	if s.gentle {
+		tags |= gentleTag
 	}
 	if t.tags.Load() != tags {
 		t.tags.Store(tags)

@@ -94,11 +94,19 @@ func (l *Limiter) throttle(nowNanos int64) {
 	l.respond(nowNanos, throttle, counted, nowNanos, 0)
 }
 
-// ThrottleAt is [Limiter.UpdateAt] for a throttle, but for one that answers an
-// attempt admitted before the last cut, and that comes less than window after
-// it: such a throttle tells what the cut has already answered, so it is counted
-// and does not cut again. It reports whether it cut. window 0 is R8: every
-// throttle cuts. The first throttle always does.
+// ThrottleAt is [Limiter.UpdateAt] for a throttle, with one cut for each burst of
+// them. One that answers an attempt admitted before the last cut, and that comes
+// less than window after it, tells what that cut has already answered: it is
+// counted and does not cut. Nor does one before a whole half second was measured,
+// in the limiter's first second. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
+// belongs to it, and, above the minimum rate, empties the bucket, so that the burst
+// does not go on out of what was saved up. It reports whether it cut. window 0 is
+// R8.
+//
+// Ours, not the page's: see One cut for a burst in the package comment. The window
+// only bounds how late a throttle may come and still count as part of the burst;
+// longer than any response takes is right. Progress as in [Limiter.UpdateAt], but
+// each cut is published, also at the minimum rate.
 func (l *Limiter) ThrottleAt(now, admitted time.Time, window time.Duration) (cut bool) {
 	return l.ThrottleNanos(l.anchor.Nanos(now), l.anchor.Nanos(admitted), window)
 }
@@ -126,6 +134,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		return false
 	}
 	nowNanos = min(max(nowNanos, 0), maxNanos)
+	gentle := windowNanos > 0
 	var s snapshot
 	for {
 		p, word := l.state(&s)
@@ -135,12 +144,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
-		if !border && what == throttle && s.floor == open && word&frozenBit == 0 {
-			// The marks lie on other processors' lines: read only if needed.
-			if windowNanos > 0 && coalesces(s.lastThrottle(&l.counts), at, admittedNanos, windowNanos) {
-				l.count(counted)
-				return false
-			}
+		if !border && what == throttle && s.floor == open && !gentle && word&frozenBit == 0 {
 			reach(beforeMark)
 			l.counts.Mark(at, 1-counted)
 			if _, same := p.is(word, s.version); same {
@@ -172,14 +176,20 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				rate = next.min(calculated)
 				next.flat = rate < calculated && rate > minFillRate
 				used = next.setRate(&s, rate, at, used)
-			case s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
+			case gentle && s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
+			case gentle && !s.enabled && l.border(next.bucket) < 2*halfSecond:
+				// So here: no whole half second is measured yet, to take a share of.
 			default:
 				cut = true
-				rate = next.min(next.throttle(at))
+				rate = next.min(next.throttle(at, gentle))
 				next.flat = false
-				used = next.setRate(&s, rate, at, used)
-				next.settle()
+				if gentle {
+					used = next.empty(&s, rate, at, used)
+				} else {
+					used = next.setRate(&s, rate, at, used)
+					next.settle()
+				}
 			}
 			if next.fillRate != s.fillRate && what == success {
 				next.floor = off
@@ -239,7 +249,8 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 // change, but for the count.
 func (s *snapshot) sameRates(old *snapshot) bool {
 	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
-		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled
+		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled &&
+		s.gentle == old.gentle
 }
 
 // border returns when the bucket ends, in nanoseconds since New.

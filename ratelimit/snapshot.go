@@ -17,6 +17,7 @@ const (
 	minCapacity = 1.0 // tokens
 	smooth      = 0.8
 	beta        = 0.7
+	gentleBeta  = 0.85 // ours, of a coalesced cut
 	scale       = 0.4
 
 	halfSecond = int64(500 * time.Millisecond)
@@ -60,6 +61,7 @@ type snapshot struct {
 	windowSeconds     float64 // R8.2's K
 	lastThrottleNanos int64
 	quietUntil        int64 // if flat
+	gentle            bool  // the last cut was one of [Limiter.ThrottleAt]'s with a window
 
 	// The measured rate. The requests of this bucket so far are the counter's
 	// sum plus uncounted, which wraps: it is minus what the sum was at the last
@@ -245,19 +247,40 @@ func (s *snapshot) setRate(old *snapshot, wanted float64, nowNanos, used int64) 
 	return 0
 }
 
-// throttle is the first half of R8.2's cut. It returns the calculated rate.
-func (s *snapshot) throttle(atNanos int64) (calculated float64) {
+// throttle is the first half of R8.2's cut, or of the gentle one. It returns the
+// calculated rate.
+func (s *snapshot) throttle(atNanos int64, gentle bool) (calculated float64) {
 	now := s.measured
 	if s.enabled {
 		now = min(now, s.fillRate)
 	}
-	if now != s.lastMax || s.windowSeconds == 0 {
+	keep := beta
+	if gentle {
+		keep = gentleBeta
+	}
+	if now != s.lastMax || gentle != s.gentle || s.windowSeconds == 0 {
 		s.lastMax = now
-		s.windowSeconds = window(now)
+		s.windowSeconds = window(now, keep)
 	}
 	s.lastThrottleNanos = atNanos
+	s.gentle = gentle
 	s.enabled = true
-	return beta * now
+	return keep * now
+}
+
+// empty is setRate for a gentle cut: what was saved up goes, because it would
+// carry on the burst that the cut has ended. Not at the minimum rate: a bucket holds
+// but one token there, and clients that were throttled together, all of them
+// emptied, would be back together.
+func (s *snapshot) empty(old *snapshot, wanted float64, nowNanos, used int64) (usedAfter int64) {
+	s.floor = off
+	usedAfter = s.setRate(old, wanted, nowNanos, used)
+	if s.fillRate == minFillRate {
+		return usedAfter
+	}
+	_, s.atNanos = old.refill(nowNanos, used)
+	s.level = 0
+	return 0
 }
 
 // settle opens the floor after a cut if the next cut would change nothing.
@@ -274,7 +297,8 @@ func (s *snapshot) cubic(atNanos int64) (calculated float64) {
 	return scale*t*t*t + s.lastMax
 }
 
-// window is R8.2's K: the seconds in which the cubic is back at lastMax.
-func window(lastMax float64) float64 {
-	return math.Cbrt(lastMax * (1 - beta) / scale)
+// window is R8.2's K: the seconds in which the cubic is back at lastMax, of which
+// the cut has kept a share.
+func window(lastMax, kept float64) float64 {
+	return math.Cbrt(lastMax * (1 - kept) / scale)
 }

@@ -120,14 +120,14 @@ func TestThrottleCoalescing(t *testing.T) {
 	assert.EqualValues(t, 10*ms, stats(l, cut+10*ms).SinceThrottle, "no cut, no later last throttle")
 
 	assert.True(t, l.ThrottleAt(at(cut+20*ms), at(cut), window), "sent after the cut")
-	assert.InEpsilon(t, 0.7*fill, stats(l, cut+20*ms).FillRate, 1e-12)
+	assert.InEpsilon(t, 0.85*fill, stats(l, cut+20*ms).FillRate, 1e-12)
 
 	assert.True(t, l.ThrottleAt(at(cut+120*ms), at(cut-1), window), "past the window")
-	assert.InEpsilon(t, 0.7*0.7*fill, stats(l, cut+120*ms).FillRate, 1e-12)
+	assert.InEpsilon(t, 0.85*0.85*fill, stats(l, cut+120*ms).FillRate, 1e-12)
 
 	assert.True(t, l.ThrottleNanos(cut+121*ms, cut, 0), "no window: every throttle cuts")
 	fill = stats(l, cut+121*ms).FillRate
-	assert.InEpsilon(t, l2(0.7*0.7*0.7*0.7*0.8*20), fill, 1e-12)
+	assert.InEpsilon(t, 0.7*0.85*0.85*0.7*0.8*20, fill, 1e-12)
 
 	// Coalesced ones are responses all the same: 10 in the first bucket, and from
 	// then on the five above, two more here, and the last.
@@ -137,7 +137,10 @@ func TestThrottleCoalescing(t *testing.T) {
 	assert.Equal(t, fill, stats(l, int64(time.Second)).FillRate, "a border does not make it a cut")
 
 	fresh := ratelimit.New(epoch)
-	assert.True(t, fresh.ThrottleAt(at(1), epoch.Add(-time.Hour), time.Hour), "the first always cuts")
+	assert.False(t, fresh.ThrottleAt(at(1), at(0), time.Hour), "nothing is measured that could be cut")
+	assert.False(t, stats(fresh, 1).Enabled)
+	assert.True(t, fresh.ThrottleAt(at(halfSecond), at(-int64(time.Hour)), time.Hour), "the first that can does")
+	assert.InEpsilon(t, 0.85*0.8*2/0.5, stats(fresh, halfSecond).FillRate, 1e-12)
 }
 
 // R8.2: the border's new measured rate moves the bound, also if what came first
@@ -201,8 +204,6 @@ func TestSkipBits(t *testing.T) {
 func TestWatchDoesNotDisable(t *testing.T) {
 	assert.True(t, ratelimit.EnabledAfterWatch())
 }
-
-func l2(rate float64) float64 { return max(rate, 0.5) }
 
 // The zero Limiter admits everything and ignores every response.
 func TestZeroLimiter(t *testing.T) {
