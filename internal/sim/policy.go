@@ -75,5 +75,5 @@ func Policies() []Policy {
 
 const (
 	naiveDelay     = 100 * time.Millisecond
-	coalesceWindow = 100 * time.Millisecond
+	coalesceWindow = time.Minute // longer than any round trip; see the package ratelimit
 )
