@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,6 +26,11 @@ const childVariable = "REPRISE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	}
+	if signal.Ignored(syscall.SIGHUP) {
+		// The tests were started by nohup. A signal that is handled here is not
+		// ignored in the children.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	os.Exit(m.Run())
 }
