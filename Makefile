@@ -6,6 +6,7 @@
 CADDY     := ./adapters/caddyretry
 MODULES   := $(filter-out $(CADDY),$(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod))))
 FUZZTIME  ?= 10s
+FUZZ      ?= ^Fuzz
 BENCHTIME ?= 50ms
 COUNT     ?= 6
 WHOLE     ?= 10
@@ -59,9 +60,9 @@ loom: ## the core's lock-free code in every order of two goroutines and of three
 race: servers ## every test at full size under the race detector
 	$(call each,go test -race -count=1 -timeout 30m ./...)
 
-fuzz: ## each fuzz target in turn, FUZZTIME each (10s; 5000x is a count of inputs)
+fuzz: ## each fuzz target in turn (or those that FUZZ matches), FUZZTIME each (10s; 5000x is a count of inputs)
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; packages=$$(go list ./...); \
-	for p in $$packages; do words=$$(go test -list '^Fuzz' $$p); for f in $$words; do case $$f in Fuzz*) \
+	for p in $$packages; do words=$$(go test -list '$(FUZZ)' $$p); for f in $$words; do case $$f in Fuzz*) \
 	echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
 
 bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), and the peers', COUNT rounds in turn (6), through benchstat

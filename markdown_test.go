@@ -160,6 +160,44 @@ func referenceFaults(name, text string, targets map[string]bool) (faults []strin
 	return faults
 }
 
+// Below each heading stands something, if only a heading of its own.
+func TestSectionsSaySomething(t *testing.T) {
+	for _, name := range markdown(t) {
+		for _, heading := range emptySections(read(t, name)) {
+			t.Errorf("%s: nothing stands below %q", name, heading)
+		}
+	}
+}
+
+// emptySections are the headings that the text's end follows, or one that is not below them.
+func emptySections(text string) (empty []string) {
+	open, rank, fenced := "", 0, false
+	end := func(next int) {
+		if open != "" && next <= rank {
+			empty = append(empty, open)
+		}
+		open = ""
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		name := strings.TrimLeft(line, "#")
+		switch level := len(line) - len(name); {
+		case !fenced && level > 0 && strings.HasPrefix(name, " "):
+			end(level)
+			open, rank = line, level
+		case line != "":
+			open, fenced = "", fenced != strings.HasPrefix(line, "```")
+		}
+	}
+	end(0)
+	return empty
+}
+
+func TestSectionsSaySomethingBreaks(t *testing.T) {
+	assert.Empty(t, emptySections("# A\n\n## B\ntext\n### C\n```sh\n# D\n# E\n```\n"))
+	assert.Equal(t, []string{"## B", "# D"}, emptySections("# A\n## B\n\n## C\ntext\n# D\n"))
+}
+
 func TestReferencesBreak(t *testing.T) {
 	targets := targets("test: ## run\n\tgo test\nlint: bin/tools\n")
 	for text, fault := range map[string]string{

@@ -15,7 +15,7 @@ var procs = []int{1, 2, 4, 8}
 // Benchmark is every side of every path: path=NAME/impl=NAME/procs=N. The
 // processors are set here and not by -cpu, so that benchstat can pivot by them:
 //
-//	go test -bench 'path=success' | tee new.txt
+//	go test -run '^$' -bench '/path=success$' -count 6 | tee new.txt
 //	go tool benchstat -col /impl -row /path,/procs new.txt
 //
 // The report's figures are not from here but from interleaved passes: see the

@@ -15,7 +15,7 @@ func NewCurve(lastMax, lastThrottle float64) *Curve {
 	return &Curve{snapshot{
 		enabled:           true,
 		lastMax:           lastMax,
-		windowSeconds:     window(lastMax, beta),
+		windowSeconds:     window(lastMax, 1-beta),
 		lastThrottleNanos: nanosOf(lastThrottle),
 		fillRate:          lastMax,
 		measured:          1e12,
@@ -33,6 +33,9 @@ func (c *Curve) At(t float64, throttled bool) float64 {
 	c.s.fillRate = max(calculated, minFillRate)
 	return calculated
 }
+
+// Window returns the K of the last throttle, in seconds.
+func (c *Curve) Window() float64 { return c.s.windowSeconds }
 
 func nanosOf(s float64) int64 { return int64(s * float64(time.Second)) }
 

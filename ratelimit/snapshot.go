@@ -254,13 +254,15 @@ func (s *snapshot) throttle(atNanos int64, gentle bool) (calculated float64) {
 	if s.enabled {
 		now = min(now, s.fillRate)
 	}
-	keep := beta
+	// The share that is lost is a constant too: 1 - keep at run time has another
+	// last bit than R8.2's 0.3.
+	keep, lost := beta, 1-beta
 	if gentle {
-		keep = gentleBeta
+		keep, lost = gentleBeta, 1-gentleBeta
 	}
 	if now != s.lastMax || gentle != s.gentle || s.windowSeconds == 0 {
 		s.lastMax = now
-		s.windowSeconds = window(now, keep)
+		s.windowSeconds = window(now, lost)
 	}
 	s.lastThrottleNanos = atNanos
 	s.gentle = gentle
@@ -298,7 +300,7 @@ func (s *snapshot) cubic(atNanos int64) (calculated float64) {
 }
 
 // window is R8.2's K: the seconds in which the cubic is back at lastMax, of which
-// the cut has kept a share.
-func window(lastMax, kept float64) float64 {
-	return math.Cbrt(lastMax * (1 - kept) / scale)
+// the cut has taken a share.
+func window(lastMax, lost float64) float64 {
+	return math.Cbrt(lastMax * lost / scale)
 }

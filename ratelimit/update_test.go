@@ -184,6 +184,18 @@ func TestCoalescedThrottlesAtTheFloorAreCounted(t *testing.T) {
 	assert.InEpsilon(t, 0.8*(60+10+1)/0.5+0.2*0.8*2*201, stats(l, border).MeasuredRate, 1e-12)
 }
 
+// K is R8.2's to the last bit: a rate that is the same as before leaves the line where it is, so whether it is decides
+// which of two instants a late answer counts as.
+func TestWindowToTheLastBit(t *testing.T) {
+	for r := 0.5; r < 1e6; r *= 1.0625 {
+		c := ratelimit.NewCurve(r, 0)
+		c.At(1, false)
+		before := c.At(2, false)
+		c.At(3, true)
+		require.Equal(t, math.Cbrt(0.3*max(before, 0.5)/0.4), c.Window(), "after %v", before)
+	}
+}
+
 // Sampling misses no more than a 1,024th of a half second's count, all cells
 // together, and does not begin below two requests for each cell.
 func TestSkipBits(t *testing.T) {
