@@ -111,7 +111,8 @@
 //     cubic, a thirteenth of the rate at 30 %, a twenty-seventh at 15 %;
 //   - the first cut waits until a whole half second is measured. A client that
 //     starts at full load before a service that throttles at once would cut to the
-//     minimum, and grow from there for (2.5 x rate)^(1/3) seconds.
+//     minimum, and grow from there for (2.5 x rate)^(1/3) seconds. So does, by either, one
+//     whose first burst comes more than a second after New.
 //
 // How much of the service is used and what share of the requests is throttled, by
 // R8 and with a window of a minute, at 1.5 times the load that the service takes:

@@ -98,7 +98,8 @@ func (l *Limiter) throttle(nowNanos int64) {
 // them. One that answers an attempt admitted before the last cut, and that comes
 // less than window after it, tells what that cut has already answered: it is
 // counted and does not cut. Nor does one before a whole half second was measured,
-// in the limiter's first second. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
+// in the limiter's first second; a burst that begins later, after a pause, is cut to
+// the rate of the pause, as by R8. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
 // belongs to it, and, above the minimum rate, empties the bucket, so that the burst
 // does not go on out of what was saved up. It reports whether it cut. window 0 is
 // R8.

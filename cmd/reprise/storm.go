@@ -239,12 +239,12 @@ func (c *stormCommand) choosePolicies(setup *storm.Setup) error {
 			if own == nil {
 				return usageError{errors.New("--policies names own: want a flag of the own policy with it, such as --max-attempts, or a file with a policy")}
 			}
-			wanted = slices.Delete(wanted, i, i+1)
+			wanted = slices.DeleteFunc(wanted, func(name string) bool { return name == storm.OwnName })
 		} else if own != nil && !c.ownGiven() {
 			own = nil // the file's, which nobody asked for
 		}
 		names = wanted
-	case len(named) > 0:
+	case len(named) > 0 || setup.OwnAlone:
 		setup.Policies = append(named, own...)
 		return nil
 	}

@@ -74,6 +74,23 @@ func TestStorm(t *testing.T) {
 	assert.Equal(t, len(storm.Builtin()), strings.Count(out, "\n"))
 }
 
+// A file's own policy is asked for by its name like the others.
+func TestOwnByName(t *testing.T) {
+	file := scenarioFile(t, "own.yaml", strings.Replace(checkout, "policies: [none, standard]", "policies: [own]", 1))
+	assert.Equal(t, []string{"own"}, policies(t, file))
+	assert.Equal(t, []string{"own"}, policies(t, file, "--policies", "own,own"))
+	file = scenarioFile(t, "both.yaml", strings.Replace(checkout, "policies: [none, standard]", "policies: [own, none]", 1))
+	assert.Equal(t, []string{"none", "own"}, policies(t, file))
+}
+
+// A terminal does not obey what a file is named.
+func TestStormName(t *testing.T) {
+	file := scenarioFile(t, "red.yaml", strings.Replace(checkout, "name: checkout", `name: "\x1b[31mred"`, 1))
+	code, out, stderr := reprise("storm", file, "-q")
+	require.Zero(t, code, stderr)
+	assert.Contains(t, out, `\x1b[31mred (`)
+}
+
 func TestStormHelp(t *testing.T) {
 	code, help, _ := reprise("storm", "--help")
 	require.Zero(t, code)

@@ -55,12 +55,21 @@ func (q *Question) Check() error {
 		{q.Amplification >= 1 && q.Amplification <= mostAttempts, "amplification", fmt.Sprintf("is %v: want 1 to %d requests for each call", q.Amplification, mostAttempts)},
 		{q.Outage >= time.Second && q.Outage <= time.Hour, "outage", fmt.Sprintf("is %v: want 1s to 1h", q.Outage)},
 		{q.Rate*q.Outage.Seconds() >= 1, "outage", fmt.Sprintf("is %v, in which %s calls begin: want one or more", q.Outage, number(q.Rate*q.Outage.Seconds()))},
+		{q.clientsCalls() <= mostOfClient, "outage", fmt.Sprintf("is %v, in which each client begins %.0f calls: want %d at the most, by more --clients or a shorter one", q.Outage, q.clientsCalls(), mostOfClient)},
 	} {
 		if !c.ok {
 			return &Fault{c.flag, c.text}
 		}
 	}
 	return nil
+}
+
+// mostOfClient is how many calls each client may begin in an outage: they are simulated.
+const mostOfClient = 20_000_000
+
+// clientsCalls is how many calls each client begins in the outage.
+func (q *Question) clientsCalls() float64 {
+	return q.Rate * q.Outage.Seconds() / float64(max(q.Clients, 1))
 }
 
 // mostAttempts is how many a plan may have.

@@ -40,10 +40,13 @@ const (
 func Settle(ctx context.Context, q Question, f Found, run Run) (Found, Simulated, error) {
 	most := q.mostCapacity(f.Plan.Attempts, f.Plan.Quota.TransientCost)
 	for {
-		s, err := Simulate(ctx, q, f.Plan, run)
+		s, err := simulateWell(ctx, q, f.Plan, run)
 		noise := 2 * math.Sqrt(q.Success*(1-q.Success)/float64(max(s.Calls, 1)))
 		capacity := f.Plan.Quota.Capacity
 		if err != nil || s.Success >= q.Success-noise || capacity >= most || f.Plan.Attempts == 1 {
+			if err == nil {
+				s.Outage, err = simulateOutage(ctx, q, f.Plan, run)
+			}
 			return f, s, err
 		}
 		f.Plan.Quota.Capacity = min(most, capacity+max(1, capacity/8))
@@ -51,9 +54,9 @@ func Settle(ctx context.Context, q Question, f Found, run Run) (Found, Simulated
 	}
 }
 
-// Simulate runs the plan under the question's load, and then in an outage. It ends
+// simulateWell runs the plan under the question's load, with no outage. It ends
 // early, with the context's error, if ctx ends.
-func Simulate(ctx context.Context, q Question, p Plan, run Run) (Simulated, error) {
+func simulateWell(ctx context.Context, q Question, p Plan, run Run) (Simulated, error) {
 	var s Simulated
 	calls := run.Calls
 	if calls == 0 {
@@ -62,9 +65,7 @@ func Simulate(ctx context.Context, q Question, p Plan, run Run) (Simulated, erro
 	scenario := q.scenario(run.Seed)
 	scenario.Duration = time.Duration(min(calls/q.Rate, longest.Seconds()) * float64(time.Second))
 	latencies := hdrhistogram.New(1, q.Deadline.Microseconds()+1, 3)
-	going := func(sim.Point) bool { return ctx.Err() == nil }
-	policy := sim.Policy{Name: "own", Options: p.Options()}
-	r, err := sim.Run(scenario, policy, sim.Watch{Sampled: going, Ended: func(e sim.Ended) {
+	r, err := sim.Run(scenario, sim.Policy{Name: "own", Options: p.Options()}, sim.Watch{Sampled: going(ctx), Ended: func(e sim.Ended) {
 		if e.OK {
 			_ = latencies.RecordValue((e.At - e.Began).Microseconds()) // within range, by the deadline
 		}
@@ -75,14 +76,26 @@ func Simulate(ctx context.Context, q Question, p Plan, run Run) (Simulated, erro
 	s.Calls, s.Success, s.Amplification = r.Offered, r.SuccessRate(), r.Amplification()
 	s.P50 = time.Duration(latencies.ValueAtPercentile(50)) * time.Microsecond
 	s.P99 = time.Duration(latencies.ValueAtPercentile(99)) * time.Microsecond
+	return s, nil
+}
 
+// simulateOutage returns the requests a call in the question's outage. Clients share
+// nothing but a server that refuses all of them alike, so of very many calls it takes
+// those of fewer clients.
+func simulateOutage(ctx context.Context, q Question, p Plan, run Run) (float64, error) {
+	if calls := q.Rate * q.Outage.Seconds(); calls > mostSimulated {
+		clients := max(1, int(float64(q.Clients)*mostSimulated/calls))
+		q.Rate *= float64(clients) / float64(q.Clients)
+		q.Clients = clients
+	}
+	scenario := q.scenario(run.Seed)
 	scenario.Sample = q.Outage / 20
 	start := 5 * scenario.Sample
 	scenario.Duration = start + q.Outage
 	scenario.Faults = []sim.Fault{{Kind: sim.Down, Start: start, Length: q.Outage}}
-	r, err = sim.Run(scenario, policy, sim.Watch{Sampled: going})
+	r, err := sim.Run(scenario, sim.Policy{Name: "own", Options: p.Options()}, sim.Watch{Sampled: going(ctx)})
 	if err = errors.Join(err, ctx.Err()); err != nil {
-		return s, err
+		return 0, err
 	}
 	var offered, arrived uint64
 	for _, point := range r.Points {
@@ -90,8 +103,11 @@ func Simulate(ctx context.Context, q Question, p Plan, run Run) (Simulated, erro
 			offered, arrived = offered+point.Offered, arrived+point.Arrived
 		}
 	}
-	s.Outage = float64(arrived) / float64(max(offered, 1))
-	return s, nil
+	return float64(arrived) / float64(max(offered, 1)), nil
+}
+
+func going(ctx context.Context) func(sim.Point) bool {
+	return func(sim.Point) bool { return ctx.Err() == nil }
 }
 
 // scenario is the question's load on a service that answers in the time given.

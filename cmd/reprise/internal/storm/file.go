@@ -3,6 +3,7 @@ package storm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/conf"
@@ -162,6 +163,14 @@ func readName[T ~uint8](t *conf.Table, key string, names []string, to *T) {
 func (s *Setup) readPolicies(root *conf.Table) {
 	var names []string
 	root.Texts("policies", &names)
+	if root.Has("policy") { // it runs in any case
+		given := len(names)
+		names = slices.DeleteFunc(names, func(name string) bool { return name == OwnName })
+		s.OwnAlone = given > 0 && len(names) == 0
+	} else if slices.Contains(names, OwnName) {
+		root.Fault("policies", "name %q: want its numbers with it, under policy", OwnName)
+		return
+	}
 	found, err := FindPolicies(names)
 	if err != nil {
 		root.Fault("policies", "name %v", err)

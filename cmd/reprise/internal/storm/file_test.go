@@ -114,6 +114,7 @@ func TestFileFaults(t *testing.T) {
 		{"seed: 3", "seed: -3", "f.yaml:4: seed is -3: want 0 or more"},
 		{"duration: 1m", "duration: 60", "f.yaml:5: duration is 60: want a duration such as"},
 		{"faults:", "policies: hope\nfaults:", `f.yaml:33: policies name "hope": want none, naive`},
+		{"faults:", "policies: own\nfaults:", `f.yaml:33: policies name "own": want its numbers with it, under policy`},
 		{"faults:", "policy: {mode: legacy, quota: {capacity: 3}}\nfaults:", "f.yaml:33: policy.quota.capacity or a cost is given, but legacy mode has no retry quota"},
 		{"faults:", "policy: {timeout: 3s}\nfaults:", "f.yaml:33: policy.timeout is an unknown key: want mode, service, max_attempts"},
 		{"layers:", "layers: []\nlayer:", "layers is 0: want 1 to 16"},

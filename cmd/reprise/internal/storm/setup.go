@@ -17,6 +17,7 @@ type Setup struct {
 	About    string // one sentence
 	Scenario sim.Scenario
 	Policies []sim.Policy
+	OwnAlone bool // a file asked for no policy but its own
 }
 
 // PolicyNames are the policies that can be named, in the order in which they are

@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // titleWidth is that of the first lines.
@@ -23,7 +24,7 @@ func Table(r Result) string {
 		title += ": " + r.About
 	}
 	title += fmt.Sprintf(" (%s calls offered in %s, seed %d)", short(r.most()), span(r.DurationMS), r.Seed)
-	for line := range strings.Lines(text.WrapSoft(title, titleWidth)) {
+	for line := range strings.Lines(text.WrapSoft(scenario.Printable(title), titleWidth)) {
 		b.WriteString(strings.TrimSpace(line) + "\n")
 	}
 
