@@ -62,7 +62,7 @@ func run(args []string, out io.Writer) error {
 	flags.Float64Var(&m.transfer, "transfer", 0, "`nanoseconds` of a line from one core to another; 0: measure")
 	flags.Float64Var(&m.streak, "streak", 0, "`nanoseconds` of a write to a line that all write; 0: measure")
 	list := flags.String("cores", "1,2,16,32,64,128", "numbers of cores")
-	n := flags.Int("n", 20_000, "calls of one repeat of a measurement")
+	n := flags.Int("n", 500_000, "calls of one repeat of a measurement")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
