@@ -18,6 +18,7 @@ func haproxy(t testing.TB, frontend string) *server {
 	t.Helper()
 	s := start(t, "haproxy", `
 global
+	nbthread 1 # of two, one may drop its line of the log where the other is writing
 	log stdout format raw local0
 	stats socket DIR/stats level admin
 	maxconn 4000
