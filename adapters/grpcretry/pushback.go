@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -27,12 +28,18 @@ func pushbackOf(trailer metadata.MD) (delay time.Duration, refused error) {
 	}
 	ms, err := strconv.ParseInt(values[0], 10, 64)
 	switch {
-	case ms < 0, err != nil && !errors.Is(err, strconv.ErrRange):
+	// ParseInt finds a number too large before it has seen that it is none.
+	case ms < 0, err != nil && !(errors.Is(err, strconv.ErrRange) && digits(values[0])):
 		return 0, &pushbackError{values[0]}
 	case ms > math.MaxInt64/int64(time.Millisecond):
 		return math.MaxInt64, nil
 	}
 	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// digits reports whether an integer is all that s is, but for its sign.
+func digits(s string) bool {
+	return strings.Trim(s[1:], "0123456789") == ""
 }
 
 // pushbackError is why a call is not sent again against the server's will.

@@ -40,3 +40,15 @@ func FuzzPushback(f *testing.F) {
 		}
 	})
 }
+
+// Found by the fuzzer: a number beyond 64 bits with something else behind it.
+func TestPushbackTooLargeAndThenNoNumber(t *testing.T) {
+	for _, value := range []string{"20000000000000000000A", "20000000000000000000 ", "+20000000000000000000_0"} {
+		delay, refused := pushbackOf(metadata.MD{pushbackKey: {value}})
+		assert.Error(t, refused, value)
+		assert.Zero(t, delay, value)
+	}
+	delay, refused := pushbackOf(metadata.MD{pushbackKey: {"+20000000000000000000"}})
+	assert.NoError(t, refused)
+	assert.Equal(t, time.Duration(math.MaxInt64), delay)
+}
