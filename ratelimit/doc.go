@@ -70,6 +70,11 @@
 // in that nobody can be stopped while holding a lock. The benchmarks have both
 // sides' floors beside them.
 //
+// A success at twice the measured rate changes nothing until the half second ends.
+// It learns so from a word that nobody writes but who enters or leaves such a state,
+// so that admissions and answers on different processors do not wait for each other,
+// and counts itself in its processor's cell.
+//
 // # Never throttled
 //
 // Until the first throttle an acquire is one load. A success adds to a cell of a

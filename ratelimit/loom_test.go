@@ -81,6 +81,22 @@ func gentlyFloored() *Limiter {
 	return l
 }
 
+// level is flat from 3,000 ms on: the rate is at twice the measured one, and a
+// success changes nothing.
+func level() *Limiter {
+	l := calm(2)()
+	l.UpdateNanos(3000*loomMillisecond, false)
+	return l
+}
+
+// countedAt is a look after one more half second has been measured.
+func countedAt(ms int64) limiterOp {
+	return func(l *Limiter) any {
+		l.UpdateNanos(ms*loomMillisecond, false)
+		return lookAt(ms)(l)
+	}
+}
+
 // worn is cut(n) with a page that has no slot left.
 func worn(n int) func() *Limiter {
 	return func() *Limiter {
@@ -123,6 +139,9 @@ var limiterHistories = map[string]loom.History[*Limiter]{
 	"gently at the floor":       limiterHistory(gentlyFloored, lookAt(1100), ops{coalesceAt(600, 550)}, ops{coalesceAt(601, 590)}, ops{acquireAt(600)}),
 	"a mark, and gently":        limiterHistory(floored, lookAt(9000), ops{updateAt(600, true)}, ops{coalesceAt(601, 550)}),
 	"a mark after gentle ones":  limiterHistory(gentlyFloored, lookAt(9000), ops{updateAt(600, true)}, ops{coalesceAt(601, 550)}),
+	"flat, and a cut":           limiterHistory(level, lookAt(3401), ops{updateAt(3100, true), updateAt(3400, false)}, ops{updateAt(3050, false)}),
+	"flat, and a cut is seen":   limiterHistory(level, lookAt(3401), ops{updateAt(3100, true)}, ops{lookAt(3101), updateAt(3400, false)}),
+	"flat at a border":          limiterHistory(level, countedAt(4001), ops{updateAt(3501, false)}, ops{updateAt(3502, true), updateAt(3900, false)}),
 	"a turn and an admission":   limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{acquireAt(900)}),
 	"two turns":                 limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{updateAt(901, true)}),
 	"a turn and a look":         limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{lookAt(901)}),

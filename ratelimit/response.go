@@ -60,15 +60,10 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 		l.throttle(nowNanos)
 		return
 	}
-	// What respond does, for a success that publishes nothing.
-	if p := l.current.Load(); p != nil {
-		word := p.word.Load()
-		t := p.guessed(word)
-		version, quietUntil := t.version.Load(), t.quietUntil.Load()
-		if _, same := p.is(word, version); same && nowNanos < quietUntil {
-			l.counts.Add()
-			return
-		}
+	// What respond does, for a success that changes nothing.
+	if l.quiet.holds(nowNanos) {
+		l.counts.Add()
+		return
 	}
 	l.respond(nowNanos, success, 0, nowNanos, 0)
 }
@@ -142,6 +137,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
 		border := at >= l.border(s.bucket)
 		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
+			l.quiet.say(l.quietUntil(&s))
 			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
@@ -203,10 +199,17 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		if cut && !s.enabled {
 			l.gate.enable()
 		}
-		if next.flat {
-			next.quietUntil = l.quietUntil(&next)
+		until := l.quietUntil(&next)
+		if was := l.quietUntil(&s); was != until {
+			l.quiet.withdraw(was)
 		}
-		if l.publish(p, word, &next, used) && (what == rebase || next.floor != closed || s.floor != open) {
+		reach(beforeChange)
+		if !l.publish(p, word, &next, used) {
+			continue
+		}
+		reach(beforeSaying)
+		l.quiet.say(until)
+		if what == rebase || next.floor != closed || s.floor != open {
 			return cut
 		}
 	}
@@ -259,12 +262,13 @@ func (l *Limiter) border(bucket uint32) int64 {
 	return (int64(bucket)+1)*halfSecond - l.phaseNanos
 }
 
-// quietUntil returns when the bucket of s ends, if s lies in it: an instant before
-// the end is then in it too, for it counts as no earlier than what s has seen.
+// quietUntil returns when the bucket of s ends, if s is flat and lies in it: an
+// instant before the end is then in it too, for it counts as no earlier than what s
+// has seen.
 func (l *Limiter) quietUntil(s *snapshot) int64 {
 	border := l.border(s.bucket)
-	if max(s.atNanos, s.lastThrottleNanos) >= border { // the last bucket that there is
-		return math.MinInt64
+	if !s.flat || max(s.atNanos, s.lastThrottleNanos) >= border { // the last bucket that there is
+		return never
 	}
 	return border
 }
