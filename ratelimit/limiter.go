@@ -53,7 +53,7 @@ func New(now time.Time) *Limiter {
 		counts:     stripe.New(),
 	}
 	l.queue.init()
-	l.current.Store(newPage(snapshot{}, 0))
+	l.current.Store(newPage(snapshot{run: l.beginsAt(0)}, 0))
 	return l
 }
 

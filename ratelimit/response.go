@@ -179,8 +179,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				used = next.setRate(&s, rate, at, used)
 			case gentle && s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
-			case gentle && !s.enabled && l.border(next.bucket) < 2*halfSecond:
-				// So here: no whole half second is measured yet, to take a share of.
+			case gentle && !s.enabled && !next.run.measuredWhole():
+				// So here: nothing is measured yet to take a share of.
+				next.run |= held
 			default:
 				cut = true
 				rate = next.min(next.throttle(at, gentle))
@@ -240,6 +241,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 	count := sum + s.uncounted
 	rate := float64(count) / (float64(bucket-s.bucket) / 2)
 	s.measured = smooth*rate + (1-smooth)*s.measured
+	s.run = l.runs(s.run, s.bucket, bucket, at)
 	s.bucket = bucket
 	s.uncounted = -sum
 	s.skip = skipBits(count, l.counts.Cells())
@@ -251,7 +253,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 func (s *snapshot) sameRates(old *snapshot) bool {
 	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
 		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled &&
-		s.gentle == old.gentle
+		s.gentle == old.gentle && s.run == old.run
 }
 
 // border returns when the bucket ends, in nanoseconds since New.

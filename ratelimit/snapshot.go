@@ -78,6 +78,7 @@ type snapshot struct {
 	// quietUntil: the rate is at twice the measured one, which holds it there.
 	flat  bool
 	floor floor
+	run   run
 }
 
 // floor says how throttles find the state at the minimum rate, where another cut
