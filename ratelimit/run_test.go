@@ -103,6 +103,12 @@ func TestFirstCutWaitsOnce(t *testing.T) {
 			}
 			assert.False(t, p.throttle(first, first, time.Minute), "%v", gap)
 			assert.True(t, p.throttle(first+int64(gap), first, time.Minute), "%v", gap)
+			// So it does where successes end the pauses.
+			p = newPair(t, phase*1e6)
+			p.update(first, false)
+			assert.False(t, p.throttle(first+1, first, time.Minute), "%v", gap)
+			p.update(first+int64(gap), false)
+			assert.True(t, p.throttle(first+int64(gap)+1, first, time.Minute), "%v", gap)
 		}
 		// So it does where the traffic between the two was not throttled.
 		p := newPair(t, phase*1e6)
