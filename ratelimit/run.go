@@ -1,22 +1,23 @@
 package ratelimit
 
-// run is how far the traffic that is going on has been measured. It runs since
-// New, or since the response that ended a pause: one before which a whole half
-// second had none. What was measured across the pause says nothing of the traffic
-// after it, so that [Limiter.ThrottleAt] waits for known; R8 asks for none of this.
+// run is when the traffic that is going on began, and whether a throttle has
+// waited for its rate. It began at New, or with the response that ended the last
+// pause, which is a half second without any. What was measured over a pause says
+// nothing of the traffic after it, so the first cut of [Limiter.ThrottleAt] waits
+// for known. R8.2 does not ask, and after the first cut nothing does.
 type run uint8
 
 const (
 	begun run = iota // within the half second that is going on
-	going            // before that began
-	known            // before the last one began, of which the measured rate is then four fifths
-	// held is added once a throttle has waited. From then on pauses count as
-	// traffic: it waits no second time, however slow the traffic is.
+	going            // no later than that
+	known            // no later than the one before: four fifths of the measured rate are its
+	// held is added when a throttle waits, for good. Pauses begin nothing from then
+	// on, so that it waits no second time, however slow the traffic is.
 	held run = 4
 )
 
-// beginsAt returns the run that begins at an instant: on a border it has the half
-// second that begins there.
+// beginsAt returns the run that begins at an instant. On a border that is the
+// whole half second's.
 func (l *Limiter) beginsAt(at int64) run {
 	if (l.phaseNanos+at)%halfSecond == 0 {
 		return going
@@ -24,10 +25,10 @@ func (l *Limiter) beginsAt(at int64) run {
 	return begun
 }
 
-// runs returns what becomes of r at the response, at an instant in bucket, that is
-// the first after s's.
+// runs returns what becomes of r where a response, at an instant in bucket, is the
+// first behind the end of the bucket from.
 func (l *Limiter) runs(r run, from, bucket uint32, at int64) run {
-	// The first bucket may begin half a second before New (R8.2).
+	// The first that there is may end before New (R8.2).
 	borders := bucket - max(from, uint32(l.phaseNanos/halfSecond))
 	if borders > 1 && r&held == 0 {
 		return l.beginsAt(at)
@@ -35,6 +36,5 @@ func (l *Limiter) runs(r run, from, bucket uint32, at int64) run {
 	return r&held | min(r&^held+run(min(borders, 2)), known)
 }
 
-// measuredWhole reports whether the rate is that of traffic, and of a whole half
-// second.
-func (r run) measuredWhole() bool { return r&^held == known }
+// measured reports whether a whole half second of the traffic was.
+func (r run) measured() bool { return r&^held == known }

@@ -20,10 +20,12 @@ type phase struct {
 	load  float64
 }
 
+var idle = start{"idle for 10 min", []phase{{10 * time.Minute, 0}}}
+
 // starts are at once, after nothing, and after traffic.
 var starts = []start{
 	{"nothing: they begin at once", nil},
-	{"idle for 10 min", []phase{{10 * time.Minute, 0}}},
+	idle,
 	{"0.5x for a minute, idle for 10 s", []phase{{time.Minute, 0.5}, {10 * time.Second, 0}}},
 	{"0.5x for a minute", []phase{{time.Minute, 0.5}}},
 	{"0.01x for a minute", []phase{{time.Minute, 0.01}}},
