@@ -136,9 +136,11 @@
 // at a start under full load, half a second to a second of throttles. make
 // adaptive-table makes these numbers and more: proof/adaptive/TABLE.md.
 //
-// A burst out of traffic that was slow, and never paused, is measured as slow until
-// the half second ends in which it came. If the service throttles before that, the
-// cut is to the slow rate, by either.
+// In its first minute a client that was idle uses 96 % of a service of 5,000
+// requests/s that throttles at once, by R8 66 %. A burst out of traffic that was
+// slow, and never paused, is measured as slow until the half second ends in which it
+// came: if the service throttles before that, the cut is to the slow rate, and the
+// minute 64 % out of a hundredth of the load, by either, 78 % out of a half, by R8 65.
 //
 // # Waiting
 //
