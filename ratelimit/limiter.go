@@ -55,7 +55,7 @@ func New(now time.Time) *Limiter {
 	}
 	l.queue.init()
 	l.quiet.withdraw(0)
-	l.current.Store(newPage(snapshot{}, 0))
+	l.current.Store(newPage(snapshot{run: l.beginsAt(0)}, 0))
 	return l
 }
 

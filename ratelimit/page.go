@@ -86,7 +86,7 @@ const (
 	baseTicks  = 1 << 26 * ticksPerToken
 )
 
-// tags is bucket, skip, floor, enabled, flat and gentle.
+// tags is bucket, skip, floor, enabled, flat, gentle and run.
 const (
 	skipShift  = 32
 	floorShift = 40
@@ -94,6 +94,7 @@ const (
 	enabledTag = uint64(1) << 48
 	flatTag    = uint64(1) << 49
 	gentleTag  = uint64(1) << 50
+	runShift   = 56
 )
 
 // newPage returns a page whose state is s, from which used ticks were taken.
@@ -231,13 +232,14 @@ func (t *slot) load(s *snapshot) {
 		enabled:           tags&enabledTag != 0,
 		flat:              tags&flatTag != 0,
 		gentle:            tags&gentleTag != 0,
+		run:               run(tags >> runShift),
 	}
 }
 
 // store writes what differs, because an atomic store costs as much as many
 // loads, and the version last.
 func (t *slot) store(s *snapshot) {
-	tags := uint64(s.bucket) | uint64(s.skip)<<skipShift | uint64(s.floor)<<floorShift
+	tags := uint64(s.bucket) | uint64(s.skip)<<skipShift | uint64(s.floor)<<floorShift | uint64(s.run)<<runShift
 	if s.enabled {
 		tags |= enabledTag
 	}

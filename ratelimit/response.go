@@ -92,12 +92,13 @@ func (l *Limiter) throttle(nowNanos int64) {
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, with one cut for each burst of
 // them. One that answers an attempt admitted before the last cut, and that comes
 // less than window after it, tells what that cut has already answered: it is
-// counted and does not cut. Nor does one before a whole half second was measured,
-// in the limiter's first second; a burst that begins later, after a pause, is cut to
-// the rate of the pause, as by R8. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
-// belongs to it, and, above the minimum rate, empties the bucket, so that the burst
-// does not go on out of what was saved up. It reports whether it cut. window 0 is
-// R8.
+// counted and does not cut. Nor does one before the first cut of all while there is
+// no rate to cut: until a whole half second was measured of the traffic that began
+// at New, or after the last half second without a response. Once a throttle has
+// waited so, pauses begin nothing anew: one that comes a second later cuts. Any
+// other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that belongs to it, and,
+// above the minimum rate, empties the bucket, so that the burst does not go on out
+// of what was saved up. It reports whether it cut. window 0 is R8.
 //
 // Ours, not the page's: see One cut for a burst in the package comment. The window
 // only bounds how late a throttle may come and still count as part of the burst;
@@ -175,8 +176,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				used = next.setRate(&s, rate, at, used)
 			case gentle && s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
-			case gentle && !s.enabled && l.border(next.bucket) < 2*halfSecond:
-				// So here: no whole half second is measured yet, to take a share of.
+			case gentle && !s.enabled && !next.run.measured():
+				// So here: there is no rate yet to take a share of.
+				next.run |= held
 			default:
 				cut = true
 				rate = next.min(next.throttle(at, gentle))
@@ -243,6 +245,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 	count := sum + s.uncounted
 	rate := float64(count) / (float64(bucket-s.bucket) / 2)
 	s.measured = smooth*rate + (1-smooth)*s.measured
+	s.run = l.runs(s.run, s.bucket, bucket, at)
 	s.bucket = bucket
 	s.uncounted = -sum
 	s.skip = skipBits(count, l.counts.Cells())
@@ -254,7 +257,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 func (s *snapshot) sameRates(old *snapshot) bool {
 	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
 		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled &&
-		s.gentle == old.gentle
+		s.gentle == old.gentle && s.run == old.run
 }
 
 // border returns when the bucket ends, in nanoseconds since New.

@@ -65,6 +65,7 @@ type snapshot struct {
 	// The measured rate. The requests of this bucket so far are the counter's
 	// sum plus uncounted, which wraps: it is minus what the sum was at the last
 	// border, plus the responses that were published and not put in the counter.
+	run       run     // here, where it makes the copy no larger
 	measured  float64 // requests/s
 	uncounted uint64
 	bucket    uint32 // half seconds since the whole second in which the limiter began
