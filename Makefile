@@ -22,7 +22,7 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help adaptive-table demo storm-charts dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross cross-caddy 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
+.PHONY: help adaptive-table demo storm-charts dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross cross-caddy portable 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,6 +131,10 @@ cross: ## vet and compile every module with its tests for 386 and for arm64; the
 cross-caddy: ## the same for the Caddy transport, which takes minutes
 	cd $(CADDY) && $(BUILDS)
 
+portable: ## the core's tests without go:linkname, as other compilers and the build tag reprise_portable have it
+	go vet -tags reprise_portable $(CORE)
+	go test -tags reprise_portable -short -count=1 $(CORE)
+
 386: ## the core's tests as 32-bit programs, which an amd64 machine runs itself
 	GOARCH=386 CGO_ENABLED=0 go test -short -count=1 $(CORE)
 
@@ -165,7 +169,7 @@ test-caddy: bin/tools ## what test and lint do, for the Caddy transport: builds 
 
 ci: test checks ## all that must hold before a change goes in
 
-checks: lint vectors demo-check test-caddy cross 386 million-race ## what ci does beside the tests
+checks: lint vectors demo-check test-caddy cross portable 386 million-race ## what ci does beside the tests
 	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
 	$(MAKE) --no-print-directory fuzz FUZZTIME=10000x
 	$(MAKE) --no-print-directory instructions

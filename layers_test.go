@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"maps"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 var levels = map[string]int{
 	"internal/pad":        0,
 	"internal/mono":       0,
+	"internal/processor":  0,
 	"internal/stripe":     0,
 	"internal/invariant":  0,
 	"internal/invocation": 0,
@@ -52,6 +55,8 @@ const (
 
 // sideways are the imports between siblings that we decided to allow, each with its reason.
 var sideways = map[string]string{
+	"internal/processor -> internal/atomic": "the portable way to a processor's number is a pool",
+	"internal/stripe -> internal/processor": "a stripe belongs to a processor",
 	"internal/stripe -> internal/pad":       "a stripe is a padded word",
 	"internal/stripe -> internal/atomic":    "a stripe is an atomic word",
 	"internal/atomic -> internal/loom":      "under the tag reprise_loom the words are stepped; without it nothing is imported",
@@ -77,6 +82,12 @@ var unreachable = map[string][]string{
 	"engine":   {"net/http", "log", "log/slog"},
 }
 
+// linked are the files that may ask the runtime by go:linkname, each with the file that does the same without: it stands
+// in by build tag, and the linked one says why what it does is safe.
+var linked = map[string]string{
+	"internal/processor/linked.go": "internal/processor/pooled.go",
+}
+
 // sleepers are the names of package time that somebody waits on. Only the engine waits: the rest is given the time or a
 // delay. AfterFunc is not among them: nobody waits for it.
 var sleepers = []string{"Sleep", "After", "NewTimer", "NewTicker", "Tick"}
@@ -99,7 +110,7 @@ func layerFaults(s source) []string {
 		case spec.Name != nil && spec.Name.Name == ".":
 			fault(spec, "a dot import hides where names come from")
 		case importPath == "C" || importPath == "unsafe":
-			if !s.isTest() {
+			if !s.isTest() && (importPath == "C" || linked[s.path] == "") {
 				fault(spec, "imports %s: the core is plain Go", importPath)
 			}
 		case isOwn:
@@ -127,7 +138,7 @@ func layerFaults(s source) []string {
 	})
 	for _, group := range s.ast.Comments {
 		for _, comment := range group.List {
-			if strings.HasPrefix(comment.Text, "//go:linkname") {
+			if strings.HasPrefix(comment.Text, "//go:linkname") && linked[s.path] == "" {
 				fault(comment, "go:linkname: the core is plain Go")
 			}
 		}
@@ -163,6 +174,30 @@ func TestLayers(t *testing.T) {
 	}
 }
 
+// A linked file names its proof, and exactly one of it and its stand-in is built under any tags.
+func TestLinkedFilesHaveAProofAndAStandIn(t *testing.T) {
+	for path, standIn := range linked {
+		code, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Contains(t, string(code), "// Safety: ", path)
+		tags := func(path string) constraint.Expr {
+			code, err := os.ReadFile(path)
+			require.NoError(t, err)
+			line, _, _ := strings.Cut(string(code), "\n")
+			expr, err := constraint.Parse(line)
+			require.NoError(t, err, path)
+			return expr
+		}
+		one, other := tags(path), tags(standIn)
+		all := []string{"gc", "reprise_loom", "reprise_portable"}
+		for set := range 1 << len(all) {
+			on := func(tag string) bool { return set>>slices.Index(all, tag)&1 == 1 }
+			assert.NotEqual(t, one.Eval(on), other.Eval(on), "%s and %s, tags %03b of %v", path, standIn, set, all)
+			assert.Equal(t, set == 1, one.Eval(on), "%s is for the usual compiler, without any tag", path)
+		}
+	}
+}
+
 // Each row breaks one rule; a rule that lets its row pass guards nothing.
 func TestLayersBreak(t *testing.T) {
 	rows := []struct{ path, code, fault string }{
@@ -188,6 +223,9 @@ func TestLayersBreak(t *testing.T) {
 		{"internal/pad/a.go", `import "unsafe"`, "imports unsafe"},
 		{"internal/pad/a.go", `import "C"`, "imports C"},
 		{"internal/mono/a.go", "//go:linkname nanotime runtime.nanotime\nfunc nanotime() int64", "go:linkname"},
+		{"internal/processor/linked.go", "import _ \"unsafe\"\n//go:linkname procPin runtime.procPin\nfunc procPin() int", ""},
+		{"internal/processor/linked.go", `import "C"`, "imports C"},
+		{"internal/processor/processor.go", `import "unsafe"`, "imports unsafe"},
 		{"ratelimit/a.go", `import clock "time"; var c = clock.After(1)`, "time.After: only the engine waits"},
 		{"adapters/httpretry/a.go", `import "time"; var c = time.NewTimer(1)`, "only the engine waits"},
 		{"engine/a.go", `import "sync"; type group struct { mu sync.RWMutex }`, "sync.RWMutex: the core takes no lock"},

@@ -253,3 +253,30 @@ func TestDoAndRunBehindTheLimiter(t *testing.T) {
 		})
 	}
 }
+
+// With coalescing, an engine that was idle cuts when it has a rate to cut; by default
+// at once, to the rate of its idleness (R8.2).
+func TestFirstCutOfAnIdleEngine(t *testing.T) {
+	for _, row := range []struct {
+		opts        []engine.Option
+		after       int     // milliseconds
+		least, most float64 // requests/s
+	}{
+		{nil, 0, 0.5, 0.5},
+		{[]engine.Option{engine.WithThrottleCoalescing(time.Minute)}, 1000, 0.85 * 0.8 * 1000, 0.85 * 1000},
+	} {
+		clock := &fakeClock{now: time.Unix(100, 0)}
+		e := adaptive(t, append(row.opts, engine.WithClock(clock), engine.WithMaxAttempts(1))...)
+		clock.now = clock.now.Add(10 * time.Minute)
+		waited := -1
+		for ; !e.Stats().Limiter.Enabled; waited++ { // 1,000/s
+			clock.now = clock.now.Add(ms)
+			c := e.Begin()
+			require.Zero(t, c.Admit())
+			c.Fail(throttling)
+		}
+		assert.InDelta(t, row.after, waited, 1)
+		assert.GreaterOrEqual(t, e.Stats().Limiter.FillRate, row.least)
+		assert.LessOrEqual(t, e.Stats().Limiter.FillRate, row.most)
+	}
+}

@@ -11,6 +11,8 @@ const (
 	BeforeMark        = beforeMark
 	BeforeTurn        = beforeTurn
 	BeforeClaim       = beforeClaim
+	BeforeChange      = beforeChange
+	BeforeSaying      = beforeSaying
 	BetweenLoads      = betweenLoads
 	BetweenLooks      = betweenLooks
 )

@@ -11,6 +11,8 @@ const (
 	beforePublication              // the CAS that replaces the snapshot
 	beforeMark                     // the floor was found open
 	beforeTurn                     // the CAS that replaces a frozen page
+	beforeChange                   // quiet is withdrawn, the snapshot not yet replaced
+	beforeSaying                   // a flat snapshot is published, quiet not yet said
 	beforeClaim                    // a response has computed what it will write
 	betweenLoads                   // of a slot's first words and the rest
 	betweenLooks                   // at the word and at the slot's version again

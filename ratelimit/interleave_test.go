@@ -156,6 +156,53 @@ func TestMarkBeforeClosingIsSeen(t *testing.T) {
 	assert.EqualValues(t, 300*time.Millisecond+1, s.SinceThrottle)
 }
 
+// Who publishes a flat state says afterwards that successes change nothing, and who
+// replaces it withdraws that before. Whatever comes between, a success after the
+// cut raises the rate.
+func TestQuietIsNotSaidTooLate(t *testing.T) {
+	const at = int64(3500 * time.Millisecond)
+	ops := []func(l *ratelimit.Limiter){
+		func(l *ratelimit.Limiter) { l.UpdateNanos(at+1, false) },
+		func(l *ratelimit.Limiter) { l.UpdateNanos(at+2, true) },
+		func(l *ratelimit.Limiter) { l.UpdateNanos(at+int64(300*time.Millisecond), false) },
+	}
+	flat := func() *ratelimit.Limiter {
+		l := ratelimit.New(epoch)
+		for _, now := range []int64{0, 0, 500, 3000} {
+			l.UpdateNanos(now*int64(time.Millisecond), false)
+		}
+		return l
+	}
+	inTurn := flat()
+	for _, op := range ops {
+		op(inTurn)
+	}
+	end := at + int64(400*time.Millisecond)
+	want := stats(inTurn, end)
+	require.Greater(t, want.FillRate, 0.7*want.MeasuredRate, "R8.2: it rises from the cut")
+
+	l, reached := flat(), false
+	ratelimit.At(t, ratelimit.BeforeSaying, func() {
+		reached = true
+		ops[1](l)
+	})
+	ops[0](l)
+	ops[2](l)
+	assert.True(t, reached)
+	assert.Equal(t, want, stats(l, end))
+
+	l, reached = flat(), false
+	ops[0](l)
+	ratelimit.At(t, ratelimit.BeforeChange, func() {
+		reached = true
+		l.UpdateNanos(at+1, false) // it finds the state still flat, and may not say so again
+	})
+	ops[1](l)
+	ops[2](l)
+	assert.True(t, reached)
+	assert.Equal(t, want, stats(l, end))
+}
+
 // While a page is being replaced an admission comes: it is not lost.
 func TestTurnLosesNoAdmission(t *testing.T) {
 	l, now := limited(t, 90)

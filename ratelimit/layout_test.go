@@ -24,10 +24,12 @@ func TestLayout(t *testing.T) {
 	assert.GreaterOrEqual(t, unsafe.Offsetof(l.gate), unsafe.Offsetof(l.queue)+pad.CacheLine, "waiters' word is on another")
 	assert.Zero(t, (unsafe.Offsetof(l.queue)+unsafe.Offsetof(l.queue.waiting))%8)
 	assert.Zero(t, (unsafe.Offsetof(l.gate)+unsafe.Offsetof(l.gate.word))%8)
+	assert.Zero(t, (unsafe.Offsetof(l.quiet)+unsafe.Offsetof(l.quiet.word))%8)
+	assert.Less(t, unsafe.Offsetof(l.quiet), unsafe.Offsetof(l.gate)+64, "and so does what a success looks at")
 	var p page
 	assert.GreaterOrEqual(t, unsafe.Offsetof(p.slot), uintptr(pad.CacheLine), "the page's word is apart from the slots")
 	assert.LessOrEqual(t, unsafe.Offsetof(p.free), uintptr(56), "a publication writes one line for both words")
-	assert.LessOrEqual(t, unsafe.Offsetof(p.slot[0].version), uintptr(56), "an admission reads one line of a slot, and so does a success")
+	assert.LessOrEqual(t, unsafe.Offsetof(p.slot[0].version), uintptr(56), "an admission reads one line of a slot")
 	assert.LessOrEqual(t, unsafe.Sizeof(p), uintptr(2304), "a size class")
 	assert.Zero(t, unsafe.Offsetof(p.slot)%8)
 	assert.LessOrEqual(t, unsafe.Sizeof(Waiter{}), uintptr(16))

@@ -24,7 +24,8 @@ type Limiter struct {
 	queue queue
 	_     [pad.CacheLine]byte
 
-	gate gate
+	gate  gate
+	quiet quiet
 	// current is the page that holds the state; nil in the zero Limiter.
 	//
 	// Invariant: once set, never nil; a page that was left never comes back.
@@ -53,7 +54,8 @@ func New(now time.Time) *Limiter {
 		counts:     stripe.New(),
 	}
 	l.queue.init()
-	l.current.Store(newPage(snapshot{}, 0))
+	l.quiet.withdraw(0)
+	l.current.Store(newPage(snapshot{run: l.beginsAt(0)}, 0))
 	return l
 }
 

@@ -54,6 +54,15 @@ func calm(n int) func() *Limiter {
 	}
 }
 
+// rested is calm(n), a pause, and the response that ended it, at 3,100 ms.
+func rested(n int) func() *Limiter {
+	return func() *Limiter {
+		l := calm(n)()
+		l.UpdateNanos(3100*loomMillisecond, false)
+		return l
+	}
+}
+
 // cut was throttled at 500 ms, after n+1 responses.
 func cut(n int) func() *Limiter {
 	return func() *Limiter {
@@ -81,6 +90,22 @@ func gentlyFloored() *Limiter {
 	return l
 }
 
+// level is flat from 3,000 ms on: the rate is at twice the measured one, and a
+// success changes nothing.
+func level() *Limiter {
+	l := calm(2)()
+	l.UpdateNanos(3000*loomMillisecond, false)
+	return l
+}
+
+// countedAt is a look after one more half second has been measured.
+func countedAt(ms int64) limiterOp {
+	return func(l *Limiter) any {
+		l.UpdateNanos(ms*loomMillisecond, false)
+		return lookAt(ms)(l)
+	}
+}
+
 // worn is cut(n) with a page that has no slot left.
 func worn(n int) func() *Limiter {
 	return func() *Limiter {
@@ -99,6 +124,13 @@ func limiterHistory(start func() *Limiter, final limiterOp, threads ...[]limiter
 }
 
 type ops = []limiterOp
+
+// throttledAt is the limiter as its next throttle finds it, which may coalesce.
+func throttledAt(ms int64) limiterOp {
+	return func(l *Limiter) any {
+		return fmt.Sprint(coalesceAt(ms, ms)(l), lookAt(ms)(l))
+	}
+}
 
 // limiterHistories are what is run.
 var limiterHistories = map[string]loom.History[*Limiter]{
@@ -123,6 +155,14 @@ var limiterHistories = map[string]loom.History[*Limiter]{
 	"gently at the floor":       limiterHistory(gentlyFloored, lookAt(1100), ops{coalesceAt(600, 550)}, ops{coalesceAt(601, 590)}, ops{acquireAt(600)}),
 	"a mark, and gently":        limiterHistory(floored, lookAt(9000), ops{updateAt(600, true)}, ops{coalesceAt(601, 550)}),
 	"a mark after gentle ones":  limiterHistory(gentlyFloored, lookAt(9000), ops{updateAt(600, true)}, ops{coalesceAt(601, 550)}),
+	"flat, and a cut":           limiterHistory(level, lookAt(3401), ops{updateAt(3100, true), updateAt(3400, false)}, ops{updateAt(3050, false)}),
+	"flat, and a cut is seen":   limiterHistory(level, lookAt(3401), ops{updateAt(3100, true)}, ops{lookAt(3101), updateAt(3400, false)}),
+	"flat at a border":          limiterHistory(level, countedAt(4001), ops{updateAt(3501, false)}, ops{updateAt(3502, true), updateAt(3900, false)}),
+	"a wait, and a border":      limiterHistory(rested(8), throttledAt(4100), ops{coalesceAt(3200, 3150)}, ops{updateAt(3600, false)}),
+	"a wait, and a pause":       limiterHistory(rested(8), throttledAt(4600), ops{coalesceAt(3200, 3150)}, ops{updateAt(4500, false)}),
+	"two throttles wait":        limiterHistory(rested(8), throttledAt(4600), ops{coalesceAt(3200, 3150)}, ops{coalesceAt(3201, 3160)}, ops{acquireAt(3210)}),
+	"a wait ends":               limiterHistory(rested(8), lookAt(4600), ops{coalesceAt(3999, 3990), updateAt(3999, false)}, ops{coalesceAt(4001, 3991)}),
+	"a wait, and R8's":          limiterHistory(rested(8), lookAt(4600), ops{coalesceAt(3200, 3150)}, ops{updateAt(3201, true)}),
 	"a turn and an admission":   limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{acquireAt(900)}),
 	"two turns":                 limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{updateAt(901, true)}),
 	"a turn and a look":         limiterHistory(worn(8), lookAt(900), ops{updateAt(900, true)}, ops{lookAt(901)}),
@@ -178,6 +218,7 @@ func TestLoomLimiterFaults(t *testing.T) {
 		"minted token":                               {loom.Fault{Swap: blind}, "the last token"},
 		"admission lost when a page is left":         {loom.Fault{Swap: blind}, "a turn and an admission"},
 		"a slot used again is taken for the old one": {loom.Fault{Swap: indexOnly}, "a slot that is used again"},
+		"lost wait":                                  {loom.Fault{Swap: blind}, "a wait, and a pause"},
 		"lost update":                                {loom.Fault{Torn: true}, "two at a border"},
 		"lost count":                                 {loom.Fault{Torn: true}, "the first of all"},
 	} {

@@ -24,12 +24,13 @@ type model struct {
 	measured, count, lastMax float64
 	kept                     float64 // by the last cut, of the rate before it
 	lastBucket               int64   // half seconds
-	start                    int64
+	start, run               int64   // of the limiter; of the traffic that is going on
+	held                     bool    // a throttle has waited for the rate of that
 	lastThrottle, lastRefill int64
 }
 
 func newModel(now int64) *model {
-	return &model{kept: 0.7, start: now, lastBucket: 2 * (now / 1e9), lastThrottle: now, lastRefill: now}
+	return &model{kept: 0.7, start: now, run: now, lastBucket: 2 * (now / 1e9), lastThrottle: now, lastRefill: now}
 }
 
 func span(from, to int64) float64 { return float64(to-from) / 1e9 }
@@ -62,7 +63,11 @@ func (m *model) update(throttled bool, now int64) {
 // says.
 func (m *model) coalesce(now, admitted, window int64) (cut bool) {
 	m.measure(now)
-	if m.enabled && admitted < m.lastThrottle && now-m.lastThrottle < window || !m.enabled && m.lastBucket*halfSecond-m.start < halfSecond {
+	switch {
+	case m.enabled && admitted < m.lastThrottle && now-m.lastThrottle < window:
+		return false
+	case !m.enabled && m.lastBucket*halfSecond-m.run < halfSecond:
+		m.held = true
 		return false
 	}
 	m.respond(true, now, 0.85)
@@ -76,6 +81,9 @@ func (m *model) measure(now int64) {
 	b := now / 5e8
 	m.count++
 	if b > m.lastBucket {
+		if b-max(m.lastBucket, m.start/halfSecond) > 1 && !m.held { // a whole half second had no response
+			m.run = now
+		}
 		rate := m.count / (float64(b-m.lastBucket) / 2)
 		m.measured = 0.8*rate + 0.2*m.measured
 		m.count, m.lastBucket = 0, b

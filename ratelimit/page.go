@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"math"
 	"math/bits"
 	"time"
 
@@ -58,12 +57,11 @@ type page struct {
 
 // slot is a snapshot in words that may be read while they are written.
 type slot struct {
-	// What an admission and a success read lies on one line, worked out: topTicks
-	// is what the page's used may be when the line begins, span for how many
-	// nanoseconds the line may be followed, 0 if nobody is limited, and quietUntil
-	// when the next success may change anything, the least int64 for at once.
-	at, topTicks, capacityTicks, quietUntil atomic.Int64
-	rate, span, tags                        atomic.Uint64
+	// What an admission reads lies on one line, worked out: topTicks is what the
+	// page's used may be when the line begins, and span for how many nanoseconds
+	// the line may be followed, 0 if nobody is limited.
+	at, topTicks, capacityTicks atomic.Int64
+	rate, span, tags            atomic.Uint64
 
 	// version is how often the slot was written, whether it then became the state
 	// or not. The base would not do: two responses that start from one word write
@@ -78,7 +76,7 @@ type slot struct {
 	level, lastMax, window, measured   atomic.Float64
 	base, lastThrottleNanos, uncounted atomic.Int64
 
-	_ [pad.CacheLine - 120]byte
+	_ [pad.CacheLine - 112]byte
 }
 
 const (
@@ -88,7 +86,7 @@ const (
 	baseTicks  = 1 << 26 * ticksPerToken
 )
 
-// tags is bucket, skip, floor, enabled, flat and gentle.
+// tags is bucket, skip, floor, enabled, flat, gentle and run.
 const (
 	skipShift  = 32
 	floorShift = 40
@@ -96,6 +94,7 @@ const (
 	enabledTag = uint64(1) << 48
 	flatTag    = uint64(1) << 49
 	gentleTag  = uint64(1) << 50
+	runShift   = 56
 )
 
 // newPage returns a page whose state is s, from which used ticks were taken.
@@ -226,7 +225,6 @@ func (t *slot) load(s *snapshot) {
 		windowSeconds:     t.window.Load(),
 		measured:          t.measured.Load(),
 		lastThrottleNanos: t.lastThrottleNanos.Load(),
-		quietUntil:        t.quietUntil.Load(),
 		uncounted:         uint64(t.uncounted.Load()),
 		bucket:            uint32(tags),
 		skip:              uint8(tags >> skipShift),
@@ -234,20 +232,19 @@ func (t *slot) load(s *snapshot) {
 		enabled:           tags&enabledTag != 0,
 		flat:              tags&flatTag != 0,
 		gentle:            tags&gentleTag != 0,
+		run:               run(tags >> runShift),
 	}
 }
 
 // store writes what differs, because an atomic store costs as much as many
 // loads, and the version last.
 func (t *slot) store(s *snapshot) {
-	tags := uint64(s.bucket) | uint64(s.skip)<<skipShift | uint64(s.floor)<<floorShift
+	tags := uint64(s.bucket) | uint64(s.skip)<<skipShift | uint64(s.floor)<<floorShift | uint64(s.run)<<runShift
 	if s.enabled {
 		tags |= enabledTag
 	}
-	quietUntil := int64(math.MinInt64)
 	if s.flat {
 		tags |= flatTag
-		quietUntil = s.quietUntil
 	}
 	if s.gentle {
 		tags |= gentleTag
@@ -261,7 +258,6 @@ func (t *slot) store(s *snapshot) {
 	storeInt(&t.uncounted, int64(s.uncounted))
 	storeFloat(&t.level, s.level)
 	storeInt(&t.topTicks, ticks(s.level)+s.base)
-	storeInt(&t.quietUntil, quietUntil)
 	r, span := rateOf(s.fillRate), uint64(0)
 	if s.enabled {
 		span = r.span()

@@ -17,7 +17,7 @@ const (
 
 // Update is [Limiter.UpdateAt] at this instant, but does not always look at the
 // clock. It does for every response once anything was throttled, and as long as
-// no more than 2,048 responses come in a half second (8,192 on two processors,
+// no more than 2,048 responses come in a half second (4,096 on two processors,
 // and so on with their number): then it is R8. Above that, and before the first
 // throttle, all successes are counted but only a sample looks at the clock, such
 // that those which miss the end of a half second together are less than a
@@ -60,15 +60,10 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 		l.throttle(nowNanos)
 		return
 	}
-	// What respond does, for a success that publishes nothing.
-	if p := l.current.Load(); p != nil {
-		word := p.word.Load()
-		t := p.guessed(word)
-		version, quietUntil := t.version.Load(), t.quietUntil.Load()
-		if _, same := p.is(word, version); same && nowNanos < quietUntil {
-			l.counts.Add()
-			return
-		}
+	// What respond does, for a success that changes nothing.
+	if l.quiet.holds(nowNanos) {
+		l.counts.Add()
+		return
 	}
 	l.respond(nowNanos, success, 0, nowNanos, 0)
 }
@@ -97,12 +92,13 @@ func (l *Limiter) throttle(nowNanos int64) {
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, with one cut for each burst of
 // them. One that answers an attempt admitted before the last cut, and that comes
 // less than window after it, tells what that cut has already answered: it is
-// counted and does not cut. Nor does one before a whole half second was measured,
-// in the limiter's first second; a burst that begins later, after a pause, is cut to
-// the rate of the pause, as by R8. Any other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that
-// belongs to it, and, above the minimum rate, empties the bucket, so that the burst
-// does not go on out of what was saved up. It reports whether it cut. window 0 is
-// R8.
+// counted and does not cut. Nor does one before the first cut of all while there is
+// no rate to cut: until a whole half second was measured of the traffic that began
+// at New, or after the last half second without a response. Once a throttle has
+// waited so, pauses begin nothing anew: one that comes a second later cuts. Any
+// other cuts to 0.85 of what R8.2 cuts to 0.7 of, with the K that belongs to it, and,
+// above the minimum rate, empties the bucket, so that the burst does not go on out
+// of what was saved up. It reports whether it cut. window 0 is R8.
 //
 // Ours, not the page's: see One cut for a burst in the package comment. The window
 // only bounds how late a throttle may come and still count as part of the burst;
@@ -142,6 +138,7 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
 		border := at >= l.border(s.bucket)
 		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
+			l.quiet.say(l.quietUntil(&s))
 			l.count(counted) // nothing changes; at the floor, whatever was marked
 			return false
 		}
@@ -179,8 +176,9 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 				used = next.setRate(&s, rate, at, used)
 			case gentle && s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
 				// Counted, and nothing else.
-			case gentle && !s.enabled && l.border(next.bucket) < 2*halfSecond:
-				// So here: no whole half second is measured yet, to take a share of.
+			case gentle && !s.enabled && !next.run.measured():
+				// So here: there is no rate yet to take a share of.
+				next.run |= held
 			default:
 				cut = true
 				rate = next.min(next.throttle(at, gentle))
@@ -203,10 +201,17 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 		if cut && !s.enabled {
 			l.gate.enable()
 		}
-		if next.flat {
-			next.quietUntil = l.quietUntil(&next)
+		until := l.quietUntil(&next)
+		if was := l.quietUntil(&s); was != until {
+			l.quiet.withdraw(was)
 		}
-		if l.publish(p, word, &next, used) && (what == rebase || next.floor != closed || s.floor != open) {
+		reach(beforeChange)
+		if !l.publish(p, word, &next, used) {
+			continue
+		}
+		reach(beforeSaying)
+		l.quiet.say(until)
+		if what == rebase || next.floor != closed || s.floor != open {
 			return cut
 		}
 	}
@@ -240,6 +245,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 	count := sum + s.uncounted
 	rate := float64(count) / (float64(bucket-s.bucket) / 2)
 	s.measured = smooth*rate + (1-smooth)*s.measured
+	s.run = l.runs(s.run, s.bucket, bucket, at)
 	s.bucket = bucket
 	s.uncounted = -sum
 	s.skip = skipBits(count, l.counts.Cells())
@@ -251,7 +257,7 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 func (s *snapshot) sameRates(old *snapshot) bool {
 	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
 		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled &&
-		s.gentle == old.gentle
+		s.gentle == old.gentle && s.run == old.run
 }
 
 // border returns when the bucket ends, in nanoseconds since New.
@@ -259,12 +265,13 @@ func (l *Limiter) border(bucket uint32) int64 {
 	return (int64(bucket)+1)*halfSecond - l.phaseNanos
 }
 
-// quietUntil returns when the bucket of s ends, if s lies in it: an instant before
-// the end is then in it too, for it counts as no earlier than what s has seen.
+// quietUntil returns when the bucket of s ends, if s is flat and lies in it: an
+// instant before the end is then in it too, for it counts as no earlier than what s
+// has seen.
 func (l *Limiter) quietUntil(s *snapshot) int64 {
 	border := l.border(s.bucket)
-	if max(s.atNanos, s.lastThrottleNanos) >= border { // the last bucket that there is
-		return math.MinInt64
+	if !s.flat || max(s.atNanos, s.lastThrottleNanos) >= border { // the last bucket that there is
+		return never
 	}
 	return border
 }

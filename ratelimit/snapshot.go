@@ -60,12 +60,12 @@ type snapshot struct {
 	lastMax           float64 // tokens/s
 	windowSeconds     float64 // R8.2's K
 	lastThrottleNanos int64
-	quietUntil        int64 // if flat
-	gentle            bool  // the last cut was one of [Limiter.ThrottleAt]'s with a window
+	gentle            bool // the last cut was one of [Limiter.ThrottleAt]'s with a window
 
 	// The measured rate. The requests of this bucket so far are the counter's
 	// sum plus uncounted, which wraps: it is minus what the sum was at the last
 	// border, plus the responses that were published and not put in the counter.
+	run       run     // here, where it makes the copy no larger
 	measured  float64 // requests/s
 	uncounted uint64
 	bucket    uint32 // half seconds since the whole second in which the limiter began
@@ -74,8 +74,8 @@ type snapshot struct {
 	// number of its bits.
 	skip    uint8
 	enabled bool
-	// flat says that a success changes nothing before the next border, which is
-	// quietUntil: the rate is at twice the measured one, which holds it there.
+	// flat says that a success changes nothing before the next border: the rate is
+	// at twice the measured one, which holds it there.
 	flat  bool
 	floor floor
 }

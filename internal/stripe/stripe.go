@@ -2,11 +2,8 @@
 //
 // A [Counter] is an array of cells, each alone on its line. An add goes to the
 // cell of the processor (a P of the Go runtime) that runs it; a sum reads them
-// all. Which cell is whose is kept by handles in a sync.Pool, which is the one
-// way to something per-P that the language offers. A handle is only a number:
-// the counts lie in the counter's array, so that a collection that empties the
-// pool loses handles and never counts. Two processors that come to share a cell
-// then are slower, not wrong.
+// all. Two processors that come to share a cell, or an add whose goroutine has
+// moved on meanwhile, are slower, not wrong.
 package stripe
 
 import (
@@ -15,6 +12,7 @@ import (
 
 	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/internal/pad"
+	"github.com/reprise-go/reprise/internal/processor"
 )
 
 // maxCells bounds what a counter costs on a very large machine: 8 KiB.
@@ -42,8 +40,8 @@ type cell struct {
 	//
 	//	bits 63..0  what the caller marks, >= 0; 0 at first
 	// Invariant: never decreases.
-	// Writers:   Mark, by a CAS upward; a lost CAS means that another handle of
-	//            this cell raised it, and it is compared afresh.
+	// Writers:   Mark, by a CAS upward; a lost CAS means that another goroutine
+	//            raised it, and it is compared afresh.
 	// Ordering:  with the caller's own words: a Mark, then a load of another
 	//            word, or a change of that word, then Marked: one sees the other.
 	// Overflow:  it is no sum.
@@ -52,33 +50,15 @@ type cell struct {
 	_ [pad.CacheLine - 16]byte
 }
 
-// handle is the number that a processor's adds are spread by.
-type handle struct {
-	index uint64
-}
-
-var (
-	// handles holds those that no add is using. All counters share it.
-	handles atomic.Pool
-	// made is how many handles there have been; the next one's index. Written
-	// by newHandle alone, publishes nothing, wraps harmlessly.
-	made atomic.Uint64
-)
-
-// New returns a counter at zero: one cell if there is one processor now, else
-// twice as many as there are, so that handles made in a row seldom meet in one.
+// New returns a counter at zero, with a cell for each processor that there is now.
 func New() Counter {
-	n := runtime.GOMAXPROCS(0)
-	if n > 1 {
-		n = min(2*n, maxCells)
-	}
+	n := min(runtime.GOMAXPROCS(0), maxCells)
 	return Counter{cells: make([]cell, 1<<bits.Len(uint(n-1)))}
 }
 
 // Add counts one event and returns how many its cell has counted, this one
 // included: 1, 2, 3... for a caller alone on its processor, and 0 from the zero
-// Counter. Wait-free but for the first add on a processor, which allocates its
-// handle. Reads no clock.
+// Counter. Wait-free. Reads no clock.
 func (c *Counter) Add() uint64 {
 	if len(c.cells) == 1 {
 		return c.cells[0].n.Add(1)
@@ -87,16 +67,18 @@ func (c *Counter) Add() uint64 {
 }
 
 func (c *Counter) addOwn() uint64 {
-	h, _ := handles.Get().(*handle)
-	if h == nil {
-		h = newHandle()
+	if own := c.own(); own != nil {
+		return own.n.Add(1)
 	}
-	var n uint64
-	if i := h.index & uint64(len(c.cells)-1); i < uint64(len(c.cells)) {
-		n = c.cells[i].n.Add(1)
+	return 0
+}
+
+// own returns the cell of the processor that runs this, nil from the zero Counter.
+func (c *Counter) own() *cell {
+	if len(c.cells) == 0 {
+		return nil
 	}
-	handles.Put(h)
-	return n
+	return &c.cells[processor.ID()&(len(c.cells)-1)]
 }
 
 // Sum returns how many events all cells have counted. Events that are being
@@ -114,20 +96,16 @@ func (c *Counter) Sum() uint64 {
 // Mark counts n events, 0 or more, and raises the cell's mark to at least v.
 // Lock-free: it retries only when another raised the mark meanwhile.
 func (c *Counter) Mark(v int64, n uint64) {
-	h, _ := handles.Get().(*handle)
-	if h == nil {
-		h = newHandle()
+	own := c.own()
+	if own == nil {
+		return
 	}
-	if i := h.index & uint64(len(c.cells)-1); i < uint64(len(c.cells)) {
-		own := &c.cells[i]
-		for old := own.mark.Load(); old < v && !own.mark.CompareAndSwap(old, v); {
-			old = own.mark.Load()
-		}
-		if n != 0 {
-			own.n.Add(n)
-		}
+	for old := own.mark.Load(); old < v && !own.mark.CompareAndSwap(old, v); {
+		old = own.mark.Load()
 	}
-	handles.Put(h)
+	if n != 0 {
+		own.n.Add(n)
+	}
 }
 
 // Marked returns the largest mark of all cells, 0 if there is none. Wait-free.
@@ -142,8 +120,4 @@ func (c *Counter) Marked() int64 {
 // Cells returns the number of cells, a power of two.
 func (c *Counter) Cells() int {
 	return len(c.cells)
-}
-
-func newHandle() *handle {
-	return &handle{index: made.Add(1) - 1}
 }

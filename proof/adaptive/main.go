@@ -54,6 +54,9 @@ func report(out, progress io.Writer, window time.Duration, capacity float64) err
 	if err := reportTroubles(out, progress, window); err != nil {
 		return err
 	}
+	if err := reportStarts(out, progress, window); err != nil {
+		return err
+	}
 	return reportWindows(out)
 }
 

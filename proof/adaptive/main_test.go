@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +78,30 @@ func TestTroubles(t *testing.T) {
 			require.True(t, ours.Recovery.Recovered, s.name)
 			assert.LessOrEqual(t, ours.Recovery.After, published.Recovery.After, s.name)
 		}
+	}
+}
+
+// Clients that come back from a pause, or from none, use 95 % of the service in the
+// first minute, and clients of any kind no less than under R8. Those that were slow
+// and not idle may not: ratelimit's package comment.
+func TestFirstMinutes(t *testing.T) {
+	all := firstMinutes()
+	if testing.Short() {
+		all = slices.DeleteFunc(all, func(f firstMinute) bool { return f.name != idle.name })[:1]
+	}
+	for _, f := range all {
+		var use [2]float64
+		for i, p := range policies(recommended) {
+			var err error
+			use[i], _, err = f.run(p)
+			require.NoError(t, err)
+		}
+		name := fmt.Sprintf("%s, %d clients, %gx", f.name, f.clients, f.load)
+		t.Log(name, use)
+		if len(f.phases) == 0 || f.phases[len(f.phases)-1].load == 0 {
+			assert.GreaterOrEqual(t, use[1], 0.95, name)
+		}
+		assert.Greater(t, use[1], use[0]-0.01, name)
 	}
 }
 

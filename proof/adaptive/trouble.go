@@ -17,18 +17,21 @@ type trouble struct {
 // column separates a trouble and those that it befalls.
 const column = " | "
 
+// fleets are few and near, or many and far.
+var fleets = []struct {
+	name    string
+	clients int
+	trip    time.Duration
+}{
+	{"1 client, 1 ms", 1, time.Millisecond},
+	{"100 clients, 200 ms", 100, 200 * time.Millisecond},
+}
+
 // troubles are what a steady load does not show: overload that begins when buckets
 // are full, a service that falls to a quarter and comes back, throttles that no
 // rate would cure, a herd.
 func troubles() (out []trouble) {
-	for _, fleet := range []struct {
-		name    string
-		clients int
-		trip    time.Duration
-	}{
-		{"1 client, 1 ms", 1, time.Millisecond},
-		{"100 clients, 200 ms", 100, 200 * time.Millisecond},
-	} {
+	for _, fleet := range fleets {
 		base := func(load float64, faults ...sim.Fault) sim.Scenario {
 			const capacity = 5000
 			return sim.Scenario{

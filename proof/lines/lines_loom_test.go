@@ -31,7 +31,7 @@ const lineBytes = 64
 // processor's own, and so is what lies in it, the jitter's generators; plain
 // memory that two write would be a race, which the race detector finds.
 func TestLines(t *testing.T) {
-	// Counters have four cells then, and two handles made one after the other do not meet.
+	// Counters have two cells then, and two handles made one after the other do not meet.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	var all []touches
 	for _, path := range hot.Paths() {
