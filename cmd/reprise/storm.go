@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,13 +124,13 @@ func (c *stormCommand) Run(out streams) error {
 	if err != nil {
 		return err
 	}
-	if c.SVG != "" {
-		if err := os.MkdirAll(c.SVG, 0o777); err != nil {
-			output.Discard()
-			return fmt.Errorf("charts: %w", err)
-		}
+	pictures, err := openPictures(c.SVG)
+	if err != nil {
+		output.Discard()
+		return err
 	}
-	ctx, signals := watchSignals(output.Discard)
+	defer pictures.Discard()
+	ctx, signals := watchSignals(func() { output.Discard(); pictures.Discard() })
 	defer signals.stop()
 	work := setup.Prepare()
 	stop := func() {}
@@ -156,31 +155,33 @@ func (c *stormCommand) Run(out streams) error {
 		took := time.Since(begun)
 		_, _ = fmt.Fprintf(out.Err, "simulated %.1f million calls in %.1f s\n", float64(work.Calls())/1e6, took.Seconds())
 	}
-	err = deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
+	// Before the result is printed, whose reader may have gone.
+	err = writePictures(pictures, setup, result)
+	return firstError(err, deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
 		return c.print(result, out)
-	})
-	return firstError(err, c.writeCharts(setup, result))
+	}))
 }
 
-// writeCharts writes the files of --svg.
-func (c *stormCommand) writeCharts(setup storm.Setup, result storm.Result) error {
-	if c.SVG == "" {
+// openPictures prepares to write the files of --svg; nil if there are to be none.
+func openPictures(folder string) (*report.Folder, error) {
+	switch folder {
+	case "":
+		return nil, nil
+	case "-":
+		return nil, usageError{errors.New("--svg -: want the name of a folder, such as charts")}
+	}
+	return report.OpenFolder(folder, storm.PictureNames())
+}
+
+func writePictures(folder *report.Folder, setup storm.Setup, result storm.Result) error {
+	if folder == nil {
 		return nil
 	}
 	pictures, err := storm.SVG(setup, result)
-	if err != nil {
-		return err
-	}
 	for _, p := range pictures {
-		file, err := report.Open(filepath.Join(c.SVG, p.Name))
-		if err != nil {
-			return err
-		}
-		if err := file.Write(p.Text); err != nil {
-			return err
-		}
+		err = firstError(err, folder.Write(p.Name, p.Text))
 	}
-	return nil
+	return err
 }
 
 func (c *stormCommand) print(result storm.Result, out streams) (err error) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -134,19 +135,40 @@ func TestWrongStorms(t *testing.T) {
 }
 
 func TestASignalEndsAStorm(t *testing.T) {
-	cmd := child(t, "storm", scenarioFile(t, "long.yaml", strings.Replace(checkout, "duration: 10s", "duration: 600h", 1)+"sample: 1m\n"))
-	var out bytes.Buffer
-	cmd.Stdout = &out
+	line, out := signalled(t, syscall.SIGINT, "storm", scenarioFile(t, "long.yaml", longStorm))
+	assert.Regexp(t, `^storm +\d+ %  0 of 3 policies  \d+\.\d million calls\n$`, line)
+	assert.Empty(t, out)
+}
+
+// longStorm takes longer than any test.
+var longStorm = strings.Replace(checkout, "duration: 10s", "duration: 600h", 1) + "sample: 1m\n"
+
+// signalled runs a command line and sends it a signal after the first line of its
+// progress, which it returns with what went to standard output.
+func signalled(t *testing.T, signal syscall.Signal, args ...string) (line, out string) {
+	t.Helper()
+	cmd := child(t, args...)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(stderr).ReadString('\n')
+	line, err = bufio.NewReader(stderr).ReadString('\n')
 	require.NoError(t, err)
-	assert.Regexp(t, `^storm +\d+ %  0 of 3 policies  \d+\.\d million calls\n$`, line)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.NoError(t, cmd.Process.Signal(signal))
 	require.Error(t, cmd.Wait())
-	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
-	assert.Empty(t, out.String())
+	assert.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
+	return line, stdout.String()
+}
+
+func list(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 func TestStormPage(t *testing.T) {
@@ -158,13 +180,16 @@ func TestStormPage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "<title>reprise storm checkout</title>")
 
+	pipe := filepath.Join(t.TempDir(), "pipe.html")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	for _, row := range []struct {
 		html string
 		code int
 		want string
 	}{
 		{"-", 2, "--html -: want the name of a file, such as run.html or /dev/stdout"},
-		{t.TempDir(), 1, "is a directory"},
+		{t.TempDir(), 1, "is a directory: want the name of a file in it, such as "},
+		{pipe, 1, "report " + pipe + ": is a pipe: want a regular file, or /dev/stdout to pass it on"},
 		{filepath.Join(page, "below"), 1, "not a directory"},
 	} {
 		code, out, stderr := reprise("storm", file, "-q", "--html", row.html)
@@ -175,4 +200,55 @@ func TestStormPage(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(page))
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "nothing is left but the page")
+}
+
+func TestStormCharts(t *testing.T) {
+	file, dir := scenarioFile(t, "checkout.yaml", checkout), t.TempDir()
+	charts, long := filepath.Join(dir, "run", "charts"), scenarioFile(t, "long.yaml", longStorm)
+	signalled(t, syscall.SIGINT, "storm", long, "--svg", charts)
+	assert.Empty(t, list(t, dir), "neither files nor folders are left of a run that was ended")
+
+	code, _, stderr := reprise("storm", file, "-q", "--svg", charts)
+	require.Zero(t, code, stderr)
+	assert.Equal(t, []string{"goodput.svg", "load.svg", "offered.svg", "queue.svg", "quota.svg"}, list(t, charts))
+	signalled(t, syscall.SIGTERM, "storm", long, "--svg", charts)
+	assert.Equal(t, []string{"goodput.svg", "load.svg", "offered.svg", "queue.svg", "quota.svg"}, list(t, charts))
+
+	for svg, want := range map[string]string{
+		"-":                                "--svg -: want the name of a folder, such as charts",
+		file:                               "is a file: want a folder, or a name that is free",
+		filepath.Join(charts, "load.svg/"): "is a file: want a folder",
+	} {
+		code, out, stderr := reprise("storm", file, "-q", "--svg", svg, "--html", filepath.Join(dir, "page.html"))
+		assert.Equal(t, map[bool]int{true: 2, false: 1}[svg == "-"], code)
+		assert.Empty(t, out)
+		assertOneLine(t, stderr, want)
+	}
+	assert.Equal(t, []string{"run"}, list(t, dir), "nothing is left of the page")
+}
+
+// A reader of the progress that goes ends nothing, and so leaves nothing half done
+// behind; one of the result ends the command as it does others.
+func TestReadersThatGo(t *testing.T) {
+	dir := t.TempDir()
+	gone := func(stream func(*exec.Cmd, *os.File)) *exec.Cmd {
+		cmd := child(t, "storm", scenarioFile(t, "checkout.yaml", checkout), "--html", filepath.Join(dir, "page.html"))
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, read.Close())
+		defer write.Close()
+		stream(cmd, write)
+		_ = cmd.Run() // its exit code tells
+		return cmd
+	}
+	var out, said bytes.Buffer
+	cmd := gone(func(cmd *exec.Cmd, to *os.File) { cmd.Stdout, cmd.Stderr = &out, to })
+	assert.Equal(t, 0, cmd.ProcessState.ExitCode(), cmd.ProcessState)
+	assert.Contains(t, out.String(), "│ standard │")
+	assert.Equal(t, []string{"page.html"}, list(t, dir))
+
+	cmd = gone(func(cmd *exec.Cmd, to *os.File) { cmd.Stdout, cmd.Stderr = to, &said })
+	assert.Equal(t, 141, cmd.ProcessState.ExitCode())
+	assert.Regexp(t, `^simulated .*\n$`, said.String())
+	assert.Equal(t, []string{"page.html"}, list(t, dir))
 }
