@@ -56,7 +56,7 @@ Policies: none (one attempt), naive (3 attempts, 100ms apart, no quota), legacy,
 
 Columns: ` + storm.Legend + `
 
-A file holds a scenario, read strictly: a key it does not know is an error with its line.
+A file holds a scenario, read strictly: a key it does not know is an error with its line, as is one that has no effect beside the others.
 
   name: checkout                # and about, seed, sample (width of a point)
   duration: 5m                  # in which calls begin
@@ -70,9 +70,10 @@ A file holds a scenario, read strictly: a key it does not know is an error with 
     service: {mean: 10ms, shape: exponential}   # fixed, exponential, lognormal with sigma
     throttle: {rate: 500, burst: 500}           # of one shard
     errors: {transient: 0.01, throttling: 0, permanent: 0}
-    cache: {entries: 2000, miss_factor: 3}      # cold after an outage
+    cache: {entries: 2000, miss_factor: 3}      # cold after a fault that is down
   faults:                       # down, silent, failing, throttled, slow, crowd, tight
     - {kind: slow, start: 1m, length: 10s, amount: 10}          # shards: share of them
+    - {kind: down, start: 3m, length: 20s}
   policies: [none, standard]    # which to run
   policy:                       # one more, named own
     max_attempts: 5             # and mode, service, coalesce, pacing

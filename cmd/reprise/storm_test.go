@@ -101,6 +101,11 @@ func TestStormHelp(t *testing.T) {
 	}
 	_, out, _ := reprise("storm", "--json", "-q", scenarioFile(t, "checkout.yaml", checkout))
 	assertKeysIn(t, out, help)
+
+	begin := strings.Index(help, "    name: checkout")
+	require.Positive(t, begin)
+	example, _, _ := strings.Cut(help[begin:], "\n\n")
+	assert.Equal(t, []string{"none", "standard", "own"}, policies(t, scenarioFile(t, "example.yaml", example+"\n")))
 }
 
 func TestWrongStorms(t *testing.T) {
@@ -117,6 +122,9 @@ func TestWrongStorms(t *testing.T) {
 		{"--max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
 		{"--mode fast", 2, `--mode: unknown mode "fast": want standard, adaptive or legacy`},
 		{"--coalesce 1s", 2, "--coalesce is about the send limiter, which standard mode does not have"},
+		{"--max-attempts 1 --quota-capacity 50", 2, "--quota-capacity or a cost is given and max_attempts is 1: want 2 or more"},
+		{"--max-attempts 1 --backoff-max 5s", 2, "--backoff-transient or another delay is given and max_attempts is 1: want 2 or more"},
+		{"--mode legacy --pacing", 2, "--pacing is about a retry that the quota refuses, and legacy mode has none"},
 		{"--quota-capacity 3", 2, "--quota-transient-cost is 14: want 1 to the capacity, 3 tokens"},
 		{"--seed many", 2, `--seed: want a whole number, got "many"`},
 		{"outage blip", 2, "unexpected argument blip"},

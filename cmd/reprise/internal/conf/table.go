@@ -50,6 +50,7 @@ type Table struct {
 	path  string
 	keys  map[string]any
 	known []string
+	wrong []string // keys whose values were faults
 }
 
 // value returns what is under a key, and whether there is anything.
@@ -65,8 +66,12 @@ func (t *Table) value(key string) (any, bool) {
 
 // Fault notes what is wrong with the value of a key.
 func (t *Table) Fault(key, format string, args ...any) {
+	t.wrong = append(t.wrong, key)
 	t.r.fault(join(t.path, key), format, args...)
 }
+
+// Wrong reports whether a fault of a key has been noted.
+func (t *Table) Wrong(key string) bool { return slices.Contains(t.wrong, key) }
 
 // FaultAt notes what is wrong with one element of the list under a key.
 func (t *Table) FaultAt(key string, i int, format string, args ...any) {

@@ -46,6 +46,7 @@ server:
   cache: {entries: 100, miss_factor: 3}
 faults:
   - {kind: failing, start: 5s, length: 5s, shards: 0.5, amount: 0.3}
+  - {kind: down, start: 20s, length: 1s}
 `
 
 func TestFile(t *testing.T) {
@@ -65,7 +66,10 @@ func TestFile(t *testing.T) {
 				Service: sim.Service{Mean: 10 * time.Millisecond, Shape: sim.Lognormal, Sigma: 1.5}, Throttle: sim.Throttle{Rate: 200, Burst: 50},
 				Errors: sim.Errors{Transient: 0.1, Throttling: 0.05, Permanent: 0.01}, Cache: sim.Cache{Entries: 100, MissFactor: 3},
 			},
-			Faults: []sim.Fault{{Kind: sim.Failing, Start: 5 * time.Second, Length: 5 * time.Second, Shards: 0.5, Amount: 0.3}},
+			Faults: []sim.Fault{
+				{Kind: sim.Failing, Start: 5 * time.Second, Length: 5 * time.Second, Shards: 0.5, Amount: 0.3},
+				{Kind: sim.Down, Start: 20 * time.Second, Length: time.Second},
+			},
 		},
 	}, got)
 
@@ -117,11 +121,36 @@ func TestFileFaults(t *testing.T) {
 		{"faults:", "policies: own\nfaults:", `f.yaml:33: policies name "own": want its numbers with it, under policy`},
 		{"faults:", "policy: {mode: legacy, quota: {capacity: 3}}\nfaults:", "f.yaml:33: policy.quota.capacity or a cost is given, but legacy mode has no retry quota"},
 		{"faults:", "policy: {timeout: 3s}\nfaults:", "f.yaml:33: policy.timeout is an unknown key: want mode, service, max_attempts"},
+		{"shape: Lognormal, ", "", "f.yaml:29: server.service.sigma is 1.5 and the shape is not lognormal: want shape lognormal with it, or no sigma"},
+		{", sigma: 1.5", "", "f.yaml:29: server.service.sigma is 0, so that lognormal times are all alike: want it above 0, such as 1"},
+		{"shards: 4", "shards: 1", "f.yaml:34: faults[0].shards is 0.5 and there is one shard: want server.shards, 2 or more"},
+		{"  shards: 4\n", "", "f.yaml:33: faults[0].shards is 0.5 and there is one shard: want server.shards, 2 or more"},
+		{"shards: 4", "shards: 0", "f.yaml:23: server.shards is 0: want 1 or more, or it left out, for one"},
+		{"sample: 500ms", "sample: 0s", "f.yaml:6: sample is 0s: want more than 0s, or it left out"},
+		{"sample: 500ms", "sample: 2m", "f.yaml:6: sample is 2m0s and the duration 1m0s: want no more than that"},
+		{"keys: 64", "keys: 0", "f.yaml:16: load.keys is 0: want 1 or more"},
+		{"burst: 50", "burst: 0", "f.yaml:30: server.throttle.burst is 0: want 1 or more"},
+		{"shards: 0.5", "shards: 0", "f.yaml:34: faults[0].shards is 0: want the share of the shards, above 0"},
+		{"shards: 0.5", "shards: half", `f.yaml:34: faults[0].shards is the text "half": want a number`},
+		{", amount: 0.3", "", "f.yaml:34: faults[0].amount is missing: failing wants the share of the requests that fail, such as 0.3"},
+		{"kind: failing, start: 5s, length: 5s, shards: 0.5, amount: 0.3", "kind: slow, length: 1s", "f.yaml:34: faults[0].amount is missing: slow wants how many times as long service takes, such as 10"},
+		{"kind: failing, start: 5s, length: 5s, shards: 0.5, amount: 0.3", "kind: tight, length: 1s", "f.yaml:34: faults[0].amount is missing: tight wants"},
+		{"  workers: 3\n", "", "f.yaml:24: server.queue is 20 before any number of workers: want workers, or no queue"},
+		{"  - {kind: down, start: 20s, length: 1s}\n", "", "f.yaml:32: server.cache.entries is 100 and nothing makes the cache cold: want a fault of the kind down"},
+		{"timeout: 1s", "timeout: 10s", "f.yaml:20: layers[0].timeout is 10s and the deadline 10s: an attempt never gets so long"},
+		{"faults:", "policy: {max_attempts: 1, quota: {capacity: 100}}\nfaults:", "f.yaml:33: policy.quota.capacity or a cost is given and max_attempts is 1: want 2 or more"},
+		{"faults:", "policy: {max_attempts: 1, backoff: {max: 1s}}\nfaults:", "f.yaml:33: policy.backoff.transient or another delay is given and max_attempts is 1: want 2 or more"},
+		{"faults:", "policy: {max_attempts: 1, pacing: true}\nfaults:", "f.yaml:33: policy.pacing is about a retry that the quota refuses and max_attempts is 1"},
+		{"faults:", "policy: {mode: legacy, pacing: true}\nfaults:", "f.yaml:33: policy.pacing is about a retry that the quota refuses, and legacy mode has none"},
 		{"layers:", "layers: []\nlayer:", "layers is 0: want 1 to 16"},
 	} {
 		text := strings.Replace(all, row.from, row.to, 1)
 		require.NotEqual(t, all, text, row.to)
 		_, err := Parse("f.yaml", []byte(text))
+		if row.want == "" {
+			assert.NoError(t, err, row.to)
+			continue
+		}
 		if row.want == "layers is 0: want 1 to 16" {
 			assert.ErrorContains(t, err, "layer is an unknown key: did you mean layers?")
 			continue
@@ -152,5 +181,6 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		require.NoError(t, s.Scenario.Validate())
+		require.Empty(t, s.Scenario.WithoutEffect())
 	})
 }

@@ -71,6 +71,14 @@ func TestBuiltins(t *testing.T) {
 	assert.Greater(t, herd["standard"].SuccessRate, herd["none"].SuccessRate+0.15)
 }
 
+// What they say has its effect, as what files say must.
+func TestBuiltinsSayNothingInVain(t *testing.T) {
+	for _, s := range Builtin() {
+		require.NoError(t, s.Scenario.Validate(), s.Name)
+		assert.Empty(t, s.Scenario.WithoutEffect(), s.Name)
+	}
+}
+
 // tiny is a scenario that takes a blink.
 const tiny = `
 name: tiny
