@@ -16,9 +16,9 @@ const mostFaults = 10
 
 // reader notes what is wrong with a file.
 type reader struct {
-	kind   Kind
-	name   string
-	lines  map[string]int // by path
+	kind Kind
+	name string
+	document
 	faults []error
 }
 
@@ -98,8 +98,14 @@ func Read[T any](t *Table, key, want string, to *T, parse func(any) (T, error)) 
 		return
 	}
 	parsed, err := parse(v)
+	if _, text := v.(string); err == nil && !text {
+		err = ambiguous(t.scalar(key))
+	}
 	switch {
 	case errors.Is(err, ErrKind):
+		if u, ok := errors.AsType[*unlike](err); ok {
+			want += u.instead
+		}
 		t.Fault(key, "is %s: want %s", kindOf(v), want)
 	case err != nil:
 		t.Fault(key, "is wrong: %v", err)
@@ -156,7 +162,10 @@ func AsWhole(v any) (int, error) {
 func (t *Table) Text(key string, to *string) { Read(t, key, "a text", to, AsText) }
 
 // Whole reads a whole number.
-func (t *Table) Whole(key string, to *int) { Read(t, key, "a whole number", to, AsWhole) }
+func (t *Table) Whole(key string, to *int) {
+	as := t.scalar(key)
+	Read(t, key, "a whole number", to, func(v any) (int, error) { return asWhole(v, as) })
+}
 
 // Truth reads true or false.
 func (t *Table) Truth(key string, to *bool) {
@@ -176,13 +185,8 @@ func (t *Table) Duration(key string, to *time.Duration) {
 
 // Number reads a number, whole or not.
 func (t *Table) Number(key string, to *float64) {
-	Read(t, key, "a number", to, func(v any) (float64, error) {
-		if n, ok := v.(float64); ok {
-			return n, nil
-		}
-		n, err := AsWhole(v)
-		return float64(n), err
-	})
+	as := t.scalar(key)
+	Read(t, key, "a number", to, func(v any) (float64, error) { return asNumber(v, as) })
 }
 
 const durationForm = "a duration such as 250ms, 10s or 1m30s"
@@ -191,11 +195,11 @@ const durationForm = "a duration such as 250ms, 10s or 1m30s"
 func AsDuration(v any) (time.Duration, error) {
 	s, ok := v.(string)
 	if !ok {
-		return 0, ErrKind
+		return 0, unlikeDuration(v)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(s))
 	if err != nil {
-		return 0, fmt.Errorf("%q: want %s", scenario.Shorten(s), durationForm)
+		return 0, fmt.Errorf("%q: want %s%s", scenario.Shorten(s), durationForm, durationInstead(s))
 	}
 	return d, nil
 }

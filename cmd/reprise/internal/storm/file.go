@@ -36,13 +36,9 @@ func (s *Setup) read(root *conf.Table) {
 	s.Name = "scenario"
 	root.Text("name", &s.Name)
 	root.Text("about", &s.About)
-	seed := 1
-	root.Whole("seed", &seed)
-	if seed < 0 {
-		root.Fault("seed", "is %d: want 0 or more", seed)
-	}
 	w := &s.Scenario
-	w.Seed = uint64(seed)
+	w.Seed = 1
+	root.Unsigned("seed", &w.Seed)
 	root.Duration("duration", &w.Duration)
 	root.Duration("sample", &w.Sample)
 	notZero(root, "sample", w.Sample, "more than 0s, or it left out, for 200 samples")
