@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/progress"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/size"
 )
 
@@ -100,9 +101,14 @@ func (c *stormCommand) size(out streams) error {
 	}
 	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
-	run := size.Run{Seed: 1}
+	run := size.Run{Seed: 1, Progress: new(size.Progress)}
 	set(&run.Seed, c.Seed)
+	stop := func() {}
+	if !c.Quiet && width(out.Err) >= liveWidth {
+		stop = progress.Bar(out.Err, "size", run.Progress)
+	}
 	report, err := size.Answer(ctx, q, run)
+	stop()
 	if err != nil {
 		output.Discard()
 		if ctx.Err() != nil {

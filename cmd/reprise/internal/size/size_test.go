@@ -25,9 +25,9 @@ func plan(attempts, capacity int) Plan {
 // simulation is a run, smaller in short tests.
 func simulation() Run {
 	if testing.Short() {
-		return Run{1, 50_000}
+		return Run{Seed: 1, Calls: 50_000}
 	}
-	return Run{1, 0}
+	return Run{Seed: 1}
 }
 
 // roomy is a question whose deadline nobody meets.
@@ -164,7 +164,7 @@ func TestFindIsSmallest(t *testing.T) {
 	} {
 		q := Default()
 		change(&q)
-		f, err := Find(q)
+		f, err := Find(t.Context(), q, Run{})
 		require.NoError(t, err)
 		require.NoError(t, f.Plan.Backoff.Validate())
 		_, err = engine.New(f.Plan.Options()...)
@@ -208,7 +208,7 @@ func TestWhatCannotBeMet(t *testing.T) {
 	} {
 		q := Default()
 		row.change(&q)
-		_, err := Find(q)
+		_, err := Find(t.Context(), q, Run{})
 		var unmet *UnmetError
 		require.ErrorAs(t, err, &unmet)
 		for _, want := range row.want {
@@ -226,7 +226,7 @@ func TestWhatCannotBeMet(t *testing.T) {
 				again.Deadline, err = time.ParseDuration(value)
 			}
 			require.NoError(t, err)
-			_, err = Find(again)
+			_, err = Find(t.Context(), again, Run{})
 			assert.NoError(t, err, "%s does do", other)
 		}
 	}
@@ -300,7 +300,7 @@ func TestReportsOfExtremes(t *testing.T) {
 func TestTradeoff(t *testing.T) {
 	q := Default()
 	q.Transient = 0.1
-	curves := q.tradeoff(plan(3, 100))
+	curves := q.tradeoff(t.Context(), plan(3, 100), nil)
 	require.Len(t, curves, 5)
 	for i, c := range curves {
 		for j, p := range c.Points {
