@@ -75,7 +75,6 @@ func (c *stormCommand) checkSize() error {
 		}
 		return nil
 	}
-	_, own, _ := c.own()
 	switch {
 	case c.Scenario != "":
 		return fmt.Errorf("--size runs no scenario: want %s without it, or --size alone", c.Scenario)
@@ -83,7 +82,7 @@ func (c *stormCommand) checkSize() error {
 		return errors.New("--size compares no policies: want it without --policies and --list")
 	case c.SVG != "":
 		return errors.New("--size writes no files of charts: want --html FILE, which has them")
-	case own:
+	case c.ownSaid():
 		return errors.New("--size finds the policy's numbers: want it without the flags of the own policy")
 	}
 	return nil
@@ -117,7 +116,7 @@ func (c *stormCommand) size(out streams) error {
 		return err
 	}
 	return deliver(output, func() ([]byte, error) { return size.HTML(report) }, func() error {
-		text := []byte(size.Table(report))
+		text := []byte(size.Table(report, width(out.Out)))
 		if c.JSON {
 			if text, err = size.JSON(report); err != nil {
 				return err

@@ -110,6 +110,9 @@ func (c *stormCommand) Run(out streams) error {
 		return c.size(out)
 	}
 	if c.List {
+		if flag := c.besidesList(); flag != "" {
+			return usageError{fmt.Errorf("--list runs nothing: want it without %s", flag)}
+		}
 		for _, s := range storm.Builtin() {
 			if _, err := fmt.Fprintf(out.Out, "%-17s%s\n", s.Name, s.About); err != nil {
 				return fmt.Errorf("result: %w", err)
@@ -163,6 +166,22 @@ func (c *stormCommand) Run(out streams) error {
 	}))
 }
 
+// besidesList is what would be without effect beside --list.
+func (c *stormCommand) besidesList() string {
+	for _, flag := range []struct {
+		name string
+		is   bool
+	}{
+		{c.Scenario, c.Scenario != ""}, {"--policies", len(c.Policies) > 0}, {"--seed", c.Seed != nil}, {"the flags of the own policy", c.ownSaid()},
+		{"--json", c.JSON}, {"--html", c.HTML != ""}, {"--svg", c.SVG != ""},
+	} {
+		if flag.is {
+			return flag.name
+		}
+	}
+	return ""
+}
+
 // openPictures prepares to write the files of --svg; nil if there are to be none.
 func openPictures(folder string) (*report.Folder, error) {
 	switch folder {
@@ -186,7 +205,7 @@ func writePictures(folder *report.Folder, setup storm.Setup, result storm.Result
 }
 
 func (c *stormCommand) print(result storm.Result, out streams) (err error) {
-	text := []byte(storm.Table(result))
+	text := []byte(storm.Table(result, width(out.Out)))
 	if c.JSON {
 		if text, err = storm.JSON(result); err != nil {
 			return err
@@ -209,7 +228,7 @@ func (c *stormCommand) setup() (setup storm.Setup, err error) {
 	case builtin:
 		setup.Scenario.Seed = 1
 	case !isFile(name):
-		return setup, usageError{fmt.Errorf("unknown scenario %q: want %s, or a file that ends in .yaml, .yml or .toml", scenario.Shorten(name), strings.Join(builtinNames(), ", "))}
+		return setup, usageError{fmt.Errorf("unknown scenario %q: %swant %s, or a file that ends in .yaml, .yml or .toml", scenario.Shorten(name), scenario.DidYouMean(name, builtinNames()), strings.Join(builtinNames(), ", "))}
 	default:
 		if setup, err = storm.Load(name); err != nil {
 			return setup, inLines(err)
@@ -267,6 +286,12 @@ func splitOwn(policies []sim.Policy) (named, own []sim.Policy) {
 		}
 	}
 	return named, own
+}
+
+// ownSaid reports whether there is any flag of the own policy, right or wrong.
+func (c *stormCommand) ownSaid() bool {
+	_, given, _ := c.own()
+	return given
 }
 
 func (c *stormCommand) ownGiven() bool {

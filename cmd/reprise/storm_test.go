@@ -117,7 +117,17 @@ func TestWrongStorms(t *testing.T) {
 		want string
 	}{
 		{"sunshine", 2, `unknown scenario "sunshine": want blip, outage,`},
+		{"Outge", 2, `unknown scenario "Outge": did you mean outage? want blip, outage,`},
+		{"hot", 2, `unknown scenario "hot": did you mean hot-partition? want blip,`},
 		{"--policies hope", 2, `--policies names "hope": want none, naive,`},
+		{"--policies none,standrd", 2, `--policies names "standrd": did you mean standard? want none, naive,`},
+		{"--policies=", 2, "--policies is empty: want a value, or leave it out"},
+		{"--list --json", 2, "--list runs nothing: want it without --json"},
+		{"--list --html storm.html", 2, "--list runs nothing: want it without --html"},
+		{"--list --max-attempts 0", 2, "--list runs nothing: want it without the flags of the own policy"},
+		{"--list outage", 2, "--list runs nothing: want it without outage"},
+		{"--seed -1", 2, `--seed: want a whole number, 0 or more, got "-1"`},
+		{"--coalesce -5s", 2, `--coalesce: "-5s" looks like a flag: want a value, or --coalesce="-5s" if it is one`},
 		{"--policies own", 2, "--policies names own: want a flag of the own policy with it, such as --max-attempts, or a file with a policy"},
 		{"--max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
 		{"--mode fast", 2, `--mode: unknown mode "fast": want standard, adaptive or legacy`},
@@ -135,9 +145,14 @@ func TestWrongStorms(t *testing.T) {
 		assert.Empty(t, out, row.args)
 		assertOneLine(t, stderr, row.want)
 	}
-	code, _, stderr := reprise("storm", wrong)
+	code, out, stderr := reprise("storm", "")
+	assert.Equal(t, 2, code)
+	assert.Empty(t, out)
+	assertOneLine(t, stderr, "scenario is empty: want one, or leave it out")
+	code, _, stderr = reprise("storm", wrong)
 	assert.Equal(t, 1, code)
-	assert.Equal(t, 2, strings.Count(stderr, "\n"), "a line for each mistake")
+	assert.Equal(t, 4, strings.Count(stderr, "\n"), "a line for each mistake")
+	assert.Contains(t, stderr, "reprise: scenario "+wrong+": duration is missing: want how long calls begin, such as 5m")
 	assert.Contains(t, stderr, "reprise: scenario "+wrong+":2: load.rat is an unknown key: did you mean rate? want rate,")
 	assert.Contains(t, stderr, "reprise: scenario "+wrong+":3: server.worker is an unknown key: did you mean workers?")
 }

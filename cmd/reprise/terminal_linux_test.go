@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -92,5 +93,27 @@ func TestASignalEndsTheCalculator(t *testing.T) {
 		assert.Equal(t, 130, cmd.ProcessState.ExitCode(), row.args)
 		assert.Empty(t, out.String(), row.args)
 		assert.Empty(t, list(t, dir), row.args)
+	}
+}
+
+// On a terminal of 80 columns no line is broken: tables go without their blanks there.
+func TestTablesFitTheTerminal(t *testing.T) {
+	for _, args := range []string{"storm retry-layers -q", "storm --size -q --transient 3% --throttling 2% --deadline 2s"} {
+		_, wide, _ := reprise(strings.Fields(args)...)
+		assert.Regexp(t, `│ +p99 │`, wide, "a pipe has all of it")
+		screen, near := terminal(t)
+		read := make(chan string)
+		go func() {
+			text, _ := io.ReadAll(screen)
+			read <- string(text)
+		}()
+		var stderr bytes.Buffer
+		assert.Zero(t, run(strings.Fields(args), near, &stderr), stderr.String())
+		require.NoError(t, near.Close())
+		shown := <-read
+		assert.Contains(t, shown, "p99│")
+		for line := range strings.Lines(shown) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\r\n")), 80, line)
+		}
 	}
 }

@@ -276,17 +276,6 @@ func (t *Table) Done() {
 	}
 	slices.Sort(unknown)
 	for _, key := range unknown {
-		t.r.fault(join(t.path, scenario.Shorten(key)), "is an unknown key: %swant %s", t.meant(key), strings.Join(t.known, ", "))
+		t.r.fault(join(t.path, scenario.Shorten(key)), "is an unknown key: %swant %s", scenario.DidYouMean(key, t.known), strings.Join(t.known, ", "))
 	}
-}
-
-// meant asks whether a known key was meant.
-func (t *Table) meant(key string) string {
-	plain := strings.NewReplacer("-", "", "_", "")
-	for _, known := range t.known {
-		if scenario.Distance(plain.Replace(strings.ToLower(key)), plain.Replace(known)) <= 2 {
-			return fmt.Sprintf("did you mean %s? ", known)
-		}
-	}
-	return ""
 }

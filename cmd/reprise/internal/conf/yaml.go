@@ -3,6 +3,7 @@ package conf
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -104,5 +105,9 @@ func yamlError(err error) error {
 	if token := at.GetToken(); token != nil && token.Position != nil {
 		line = token.Position.Line
 	}
-	return &lineError{line, fmt.Errorf("is not YAML: %s", at.GetMessage())}
+	message := at.GetMessage()
+	if strings.Contains(message, "'\t'") {
+		message = "begins with a tab: want spaces"
+	}
+	return &lineError{line, fmt.Errorf("is not YAML: %s", message)}
 }

@@ -237,7 +237,7 @@ func TestReport(t *testing.T) {
 	q.Transient, q.Throttling, q.Deadline, q.Outage = 0.03, 0.02, 2*time.Second, 10*time.Second
 	r, err := Answer(t.Context(), q, simulation())
 	require.NoError(t, err)
-	text := Table(r)
+	text := Table(r, 0)
 	for line := range strings.Lines(text) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(line), 96)
 		assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line)
@@ -261,7 +261,7 @@ func TestReport(t *testing.T) {
 
 	again, err := Answer(t.Context(), q, simulation())
 	require.NoError(t, err)
-	assert.Equal(t, text, Table(again))
+	assert.Equal(t, text, Table(again, 0))
 	ended, end := context.WithCancel(t.Context())
 	end()
 	_, err = Answer(ended, q, simulation())
@@ -282,7 +282,7 @@ func TestReportsOfExtremes(t *testing.T) {
 		change(&q)
 		r, err := Answer(t.Context(), q, simulation())
 		require.NoError(t, err)
-		text := Table(r)
+		text := Table(r, 0)
 		page, err := HTML(r)
 		require.NoError(t, err)
 		data, err := JSON(r)

@@ -58,6 +58,13 @@ func (s *Setup) read(root *conf.Table) {
 		w.Faults = append(w.Faults, readFault(t))
 	}
 	s.readPolicies(root)
+	for _, must := range []struct{ key, want string }{
+		{"duration", "how long calls begin, such as 5m"}, {"load", "the calls that the clients begin, such as {rate: 280}"}, {"layers", "a list of one table or more, of which the first is the clients"},
+	} {
+		if !root.Has(must.key) {
+			root.Fault(must.key, "is missing: want %s", must.want)
+		}
+	}
 	root.Done()
 	if root.Faults() > faults {
 		return
@@ -181,7 +188,7 @@ func readName[T ~uint8](t *conf.Table, key string, names []string, to *T) {
 				return T(i), nil
 			}
 		}
-		return 0, fmt.Errorf("%q: want %s", scenario.Shorten(text), strings.Join(names, ", "))
+		return 0, fmt.Errorf("%q: %swant %s", scenario.Shorten(text), scenario.DidYouMean(text, names), strings.Join(names, ", "))
 	})
 }
 

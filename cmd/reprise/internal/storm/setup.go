@@ -36,7 +36,7 @@ func FindPolicies(names []string) (found []sim.Policy, err error) {
 	known := PolicyNames()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%q: want %s", scenario.Shorten(name), strings.Join(known, ", "))
+			return nil, fmt.Errorf("%q: %swant %s", scenario.Shorten(name), scenario.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 	}
 	for _, p := range sim.Policies() {

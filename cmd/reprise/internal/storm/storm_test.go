@@ -113,8 +113,8 @@ func runTiny(t *testing.T) Result {
 func TestTable(t *testing.T) {
 	assert.Equal(t, strings.TrimPrefix(`
 tiny: a test (999 calls offered in 10s, seed 5)
-`, "\n"), strings.SplitAfterN(Table(runTiny(t)), "\n", 2)[0])
-	lines := strings.Split(Table(runTiny(t)), "\n")
+`, "\n"), strings.SplitAfterN(Table(runTiny(t), 0), "\n", 2)[0])
+	lines := strings.Split(Table(runTiny(t), 0), "\n")
 	require.Len(t, lines, 1+7+7+1)
 	assert.Contains(t, lines[2], "success")
 	assert.Contains(t, lines[4], "none")
