@@ -64,3 +64,23 @@ func signalCode(s os.Signal) int32 {
 	}
 	return 1
 }
+
+// untilEnded is what do returns, or the context's error as soon as that ends: do may
+// look only now and then whether it has, and what it still comes to is nobody's.
+func untilEnded[T any](ctx context.Context, do func() (T, error)) (result T, err error) {
+	type outcome struct {
+		result T
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := do()
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-ctx.Done():
+		return result, ctx.Err()
+	}
+}

@@ -106,7 +106,7 @@ func (c *stormCommand) size(out streams) error {
 	if !c.Quiet && width(out.Err) >= liveWidth {
 		stop = progress.Bar(out.Err, "size", run.Progress)
 	}
-	report, err := size.Answer(ctx, q, run)
+	report, err := untilEnded(ctx, func() (size.Report, error) { return size.Answer(ctx, q, run) })
 	stop()
 	if err != nil {
 		output.Discard()

@@ -146,7 +146,7 @@ func (c *stormCommand) Run(out streams) error {
 		stop = progress.BarLines(out.Err, "storm", work)
 	}
 	begun := time.Now()
-	result, err := setup.Run(ctx, work)
+	result, err := untilEnded(ctx, func() (storm.Result, error) { return setup.Run(ctx, work) })
 	stop()
 	if err != nil {
 		output.Discard()

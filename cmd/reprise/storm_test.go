@@ -161,6 +161,10 @@ func TestASignalEndsAStorm(t *testing.T) {
 	line, out := signalled(t, syscall.SIGINT, "storm", scenarioFile(t, "long.yaml", longStorm))
 	assert.Regexp(t, `^storm +\d+ %  0 of 3 policies  \d+\.\d million calls\n$`, line)
 	assert.Empty(t, out)
+
+	// One whose first sample is hours away ends as soon.
+	_, out = signalled(t, syscall.SIGINT, "storm", scenarioFile(t, "slow.yaml", "duration: 240h\nload: {loops: 1}\nlayers: [{callers: 1, latency: 1ns}]\n"))
+	assert.Empty(t, out)
 }
 
 // longStorm takes longer than any test.

@@ -53,7 +53,7 @@ var uses = []struct {
 	{field: "load.hot", say: func(s *sim.Scenario) { s.Load.Hot = 0.5 }, give: shards},
 	{field: "load.hot", base: func(s *sim.Scenario) { shards(s); s.Load.Keys = 1 }, say: func(s *sim.Scenario) { s.Load.Hot = 0.5 }, give: func(s *sim.Scenario) { s.Load.Keys = 8 }},
 	{field: "load.long_poll", base: func(s *sim.Scenario) { down(s); s.Layers[0].Once = true }, say: func(s *sim.Scenario) { s.Load.LongPoll = true }, give: func(s *sim.Scenario) { s.Layers[0].Once = false }},
-	{field: "layers[0].timeout", base: func(s *sim.Scenario) { s.Layers[0].Timeout = 0 }, say: func(s *sim.Scenario) { s.Layers[0].Timeout = 3 * time.Second }, give: func(s *sim.Scenario) { silent(s); s.Layers[0].Deadline = 0 }},
+	{field: "layers[0].timeout", base: func(s *sim.Scenario) { s.Layers[0].Timeout = 0 }, say: func(s *sim.Scenario) { s.Layers[0].Timeout = 3 * time.Second }, give: func(s *sim.Scenario) { silent(s); s.Layers[0].Deadline = 8 * time.Second }},
 
 	{field: "server.shards", base: bare, say: func(s *sim.Scenario) { s.Server.Shards = 4 }, give: throttle},
 	{field: "server.workers", base: bare, say: func(s *sim.Scenario) { s.Server.Workers = 2 }, give: mean},

@@ -149,6 +149,8 @@ func TestFileFaults(t *testing.T) {
 		{"faults:", "policy: {max_attempts: 1, backoff: {max: 1s}}\nfaults:", "f.yaml:33: policy.backoff.transient or another delay is given and max_attempts is 1: want 2 or more"},
 		{"faults:", "policy: {max_attempts: 1, pacing: true}\nfaults:", "f.yaml:33: policy.pacing is about a retry that the quota refuses and max_attempts is 1"},
 		{"faults:", "policy: {mode: legacy, pacing: true}\nfaults:", "f.yaml:33: policy.pacing is about a retry that the quota refuses, and legacy mode has none"},
+		{"kind: failing, start: 5s, length: 5s, shards: 0.5, amount: 0.3", "kind: silent, length: 1s", ""},
+		{"calls: 50}", "calls: 1e8}", "f.yaml:12: load.bursts[0].calls is 100000000: want 1 to 10000000"},
 		{"layers:", "layers: []\nlayer:", "layers is 0: want 1 to 16"},
 	} {
 		text := strings.Replace(all, row.from, row.to, 1)
@@ -168,6 +170,8 @@ func TestFileFaults(t *testing.T) {
 	assert.EqualError(t, err, "scenario f.yaml: is empty: want at least duration, load, layers and server")
 	_, err = Parse("f.toml", nil)
 	assert.EqualError(t, err, "scenario f.toml: is empty: want at least duration, load, layers and server")
+	_, err = Parse("f.yaml", []byte("duration: 1s\nload: {rate: 1}\nlayers: [{callers: 1}]\nfaults:\n- {kind: silent, length: 1s}\n"))
+	assert.EqualError(t, err, "scenario f.yaml:5: faults[0].kind is silent and nobody gives up: want a timeout or a deadline of a layer, or calls never end")
 	_, err = Parse("f.json", []byte(all))
 	assert.ErrorContains(t, err, "want a name that ends in .yaml, .yml or .toml")
 	_, err = Parse("f.yaml", []byte("a: &a 1\nb: *a\n"))
