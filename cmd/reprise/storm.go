@@ -326,10 +326,32 @@ func (c *stormCommand) own() (policy sim.Policy, given bool, err error) {
 	if !given {
 		return policy, false, nil
 	}
+	if flag := c.zero(); flag != "" {
+		return policy, true, fmt.Errorf("--%s is 0: want more, or it left out, for the default", flag)
+	}
 	if fault, wrong := own.Check(); wrong {
 		return policy, true, fault.AsFlag()
 	}
 	return own.Policy(), true, nil
+}
+
+// zero is the first of the numbers that were given as none: each would be taken for
+// left out.
+func (c *stormCommand) zero() string {
+	is := func(n *int) bool { return n != nil && *n == 0 }
+	none := func(d *time.Duration) bool { return d != nil && *d == 0 }
+	for _, flag := range []struct {
+		name string
+		is   bool
+	}{
+		{"quota-capacity", is(c.QuotaCapacity)}, {"quota-transient-cost", is(c.QuotaTransient)}, {"quota-throttling-cost", is(c.QuotaThrottling)},
+		{"backoff-transient", none(c.BackoffTransient)}, {"backoff-throttling", none(c.BackoffThrottling)}, {"backoff-max", none(c.BackoffMax)},
+	} {
+		if flag.is {
+			return flag.name
+		}
+	}
+	return ""
 }
 
 // set takes a flag's value, if there is one.

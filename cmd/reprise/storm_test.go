@@ -75,6 +75,14 @@ func TestStorm(t *testing.T) {
 	assert.Equal(t, len(storm.Builtin()), strings.Count(out, "\n"))
 }
 
+// Of no calls there is no success, and of no success no latency.
+func TestStormOfNothing(t *testing.T) {
+	file := scenarioFile(t, "none.yaml", "duration: 10s\nload: {rate: 0.001}\nlayers: [{callers: 1}]\npolicies: none\n")
+	code, out, stderr := reprise("storm", file, "-q")
+	require.Zero(t, code, stderr)
+	assert.Regexp(t, `│ none   │ +- │ +0 │ +0 │ +0\.00 │ +- │ +- │ +- │ +- │`, out)
+}
+
 // A file's own policy is asked for by its name like the others.
 func TestOwnByName(t *testing.T) {
 	file := scenarioFile(t, "own.yaml", strings.Replace(checkout, "policies: [none, standard]", "policies: [own]", 1))
@@ -134,6 +142,8 @@ func TestWrongStorms(t *testing.T) {
 		{"--coalesce 1s", 2, "--coalesce is about the send limiter, which standard mode does not have"},
 		{"--max-attempts 1 --quota-capacity 50", 2, "--quota-capacity or a cost is given and max_attempts is 1: want 2 or more"},
 		{"--max-attempts 1 --backoff-max 5s", 2, "--backoff-transient or another delay is given and max_attempts is 1: want 2 or more"},
+		{"--quota-capacity 0", 2, "--quota-capacity is 0: want more, or it left out, for the default"},
+		{"--backoff-max 0s", 2, "--backoff-max is 0: want more, or it left out, for the default"},
 		{"--mode legacy --pacing", 2, "--pacing is about a retry that the quota refuses, and legacy mode has none"},
 		{"--quota-capacity 3", 2, "--quota-transient-cost is 14: want 1 to the capacity, 3 tokens"},
 		{"--seed many", 2, `--seed: want a whole number, got "many"`},

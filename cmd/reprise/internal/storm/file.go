@@ -192,6 +192,9 @@ func readName[T ~uint8](t *conf.Table, key string, names []string, to *T) {
 	})
 }
 
+// zeroNumber is what is wrong with a zero in a policy: it would be taken for left out.
+const zeroNumber = "is 0: want more, or it left out, for the default"
+
 // readPolicies reads which policies to run, and the user's own.
 func (s *Setup) readPolicies(root *conf.Table) {
 	var names []string
@@ -216,6 +219,17 @@ func (s *Setup) readPolicies(root *conf.Table) {
 	own, faults := root.Table("policy"), root.Faults()
 	var numbers Own
 	numbers.ReadEngine(own)
+	for _, n := range []struct {
+		table, key string
+		value      int64
+	}{
+		{"quota", "capacity", int64(numbers.Quota.Capacity)}, {"quota", "transient_cost", int64(numbers.Quota.TransientCost)}, {"quota", "throttling_cost", int64(numbers.Quota.ThrottlingCost)},
+		{"backoff", "transient", int64(numbers.Backoff.Transient)}, {"backoff", "throttling", int64(numbers.Backoff.Throttling)}, {"backoff", "max", int64(numbers.Backoff.Max)},
+	} {
+		if own.Faults() == faults && n.value == 0 && own.Table(n.table).Has(n.key) {
+			own.Fault(n.table+"."+n.key, zeroNumber)
+		}
+	}
 	own.Truth("pacing", &numbers.Pacing)
 	own.Done()
 	if root.Faults() > faults {

@@ -148,6 +148,8 @@ func TestFileFaults(t *testing.T) {
 		{"faults:", "policy: {max_attempts: 1, quota: {capacity: 100}}\nfaults:", "f.yaml:33: policy.quota.capacity or a cost is given and max_attempts is 1: want 2 or more"},
 		{"faults:", "policy: {max_attempts: 1, backoff: {max: 1s}}\nfaults:", "f.yaml:33: policy.backoff.transient or another delay is given and max_attempts is 1: want 2 or more"},
 		{"faults:", "policy: {max_attempts: 1, pacing: true}\nfaults:", "f.yaml:33: policy.pacing is about a retry that the quota refuses and max_attempts is 1"},
+		{"faults:", "policy: {quota: {capacity: 0}}\nfaults:", "f.yaml:33: policy.quota.capacity is 0: want more, or it left out, for the default"},
+		{"faults:", "policy: {backoff: {max: 0s}}\nfaults:", "f.yaml:33: policy.backoff.max is 0: want more, or it left out, for the default"},
 		{"faults:", "policy: {mode: legacy, pacing: true}\nfaults:", "f.yaml:33: policy.pacing is about a retry that the quota refuses, and legacy mode has none"},
 		{"kind: failing, start: 5s, length: 5s, shards: 0.5, amount: 0.3", "kind: silent, length: 1s", ""},
 		{"calls: 50}", "calls: 1e8}", "f.yaml:12: load.bursts[0].calls is 100000000: want 1 to 10000000"},

@@ -41,9 +41,16 @@ var (
 
 func mainRows(r Result) (rows [][]string) {
 	for _, p := range r.Policies {
+		success, latency := percent(p.SuccessRate), [3]string{span(p.Latency.P50), span(p.Latency.P99), span(p.Latency.P999)}
+		if p.Successes == 0 { // none has a latency
+			latency = [3]string{"-", "-", "-"}
+		}
+		if p.Calls == 0 {
+			success = "-"
+		}
 		rows = append(rows, []string{
-			p.Policy, percent(p.SuccessRate), whole0(p.LoadPerSec), whole0(p.PeakPerSec), fmt.Sprintf("%.2f", p.Amplification),
-			span(p.Latency.P50), span(p.Latency.P99), span(p.Latency.P999), recovery(p.Recovery),
+			p.Policy, success, whole0(p.LoadPerSec), whole0(p.PeakPerSec), fmt.Sprintf("%.2f", p.Amplification),
+			latency[0], latency[1], latency[2], recovery(p.Recovery),
 		})
 	}
 	return rows
