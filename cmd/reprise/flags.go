@@ -21,6 +21,9 @@ func checkFlags(parsed *kong.Context) error {
 	given := make(map[string]bool)
 	embedded := "" // a flag about the embedded server
 	for _, part := range parsed.Path {
+		if at := part.Positional; at != nil && isEmpty(at.Target) {
+			return fmt.Errorf("%s is empty: want one, or leave it out", at.Name)
+		}
 		flag := part.Flag
 		if flag == nil {
 			continue
@@ -29,7 +32,7 @@ func checkFlags(parsed *kong.Context) error {
 		if flag.Group != nil && flag.Group.Key == embeddedServer {
 			embedded = flag.Name
 		}
-		if value := reflect.Indirect(flag.Target); value.Kind() == reflect.String && strings.TrimSpace(value.String()) == "" {
+		if isEmpty(flag.Target) {
 			return fmt.Errorf("--%s is empty: want a value, or leave it out", flag.Name)
 		}
 	}
@@ -45,6 +48,18 @@ func checkFlags(parsed *kong.Context) error {
 	return nil
 }
 
+// isEmpty reports whether a text that was given, or a list of texts, has nothing in it.
+func isEmpty(target reflect.Value) bool {
+	switch value := reflect.Indirect(target); value.Kind() {
+	case reflect.String:
+		return strings.TrimSpace(value.String()) == ""
+	case reflect.Slice:
+		return value.Len() == 0
+	default:
+		return false
+	}
+}
+
 // plainWords are the parser's complaints in words of a command line and not of
 // a Go type.
 var plainWords = []struct {
@@ -53,6 +68,8 @@ var plainWords = []struct {
 }{
 	{regexp.MustCompile(`: expected \w+ value but got "EOL" \(<EOL>\)$`), " has no value"},
 	{regexp.MustCompile(`: expected a valid \d+ bit u?int but got `), ": want a whole number, got "},
+	{regexp.MustCompile(`: expected u?int value but got "(-[^"]*)" \(short flag\); perhaps try .*`), `: want a whole number, 0 or more, got "$1"`},
+	{regexp.MustCompile(`: expected \w+ value but got "(-[^"]*)" \(short flag\); perhaps try (.*)\?$`), `: "$1" looks like a flag: want a value, or $2 if it is one`},
 	{regexp.MustCompile(`: expected a float but got (".*") \(\w+\)$`), ": want a number, got $1"},
 	{regexp.MustCompile(`: expected duration but got (".*"): time: .*`), ": want a duration such as 10s or 1m30s, got $1"},
 	{regexp.MustCompile(`^expected "<file> \.\.\."$`), "replay: no files: want FILE..., or - for standard input"},

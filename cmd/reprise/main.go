@@ -2,8 +2,8 @@
 // do. "reprise --help" lists its commands.
 //
 // Exit codes: 0 done; 1 the command failed; 2 the command line is wrong; 129,
-// 130 and 143 ended early by SIGHUP, SIGINT or SIGTERM. (The proxy, which ends no
-// other way, has 0 for a signal.) Errors are one line on
+// 130 and 143 ended early by SIGHUP, SIGINT or SIGTERM; 141 nobody reads the result.
+// (The proxy, which ends no other way, has 0 for a signal.) Errors are one line on
 // standard error that begins with "reprise:".
 package main
 
@@ -14,6 +14,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -102,6 +103,9 @@ func fail(stderr io.Writer, err error) int {
 	var exit exitError
 	if errors.As(err, &exit) {
 		return int(exit)
+	}
+	if errors.Is(err, syscall.EPIPE) { // nobody reads the result: what SIGPIPE would have made of it
+		return 128 + int(syscall.SIGPIPE)
 	}
 	all, several := errors.AsType[errorLines](err)
 	if !several {

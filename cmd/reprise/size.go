@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/faulty"
+	"github.com/reprise-go/reprise/cmd/reprise/internal/progress"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/size"
 )
 
@@ -74,7 +75,6 @@ func (c *stormCommand) checkSize() error {
 		}
 		return nil
 	}
-	_, own, _ := c.own()
 	switch {
 	case c.Scenario != "":
 		return fmt.Errorf("--size runs no scenario: want %s without it, or --size alone", c.Scenario)
@@ -82,7 +82,7 @@ func (c *stormCommand) checkSize() error {
 		return errors.New("--size compares no policies: want it without --policies and --list")
 	case c.SVG != "":
 		return errors.New("--size writes no files of charts: want --html FILE, which has them")
-	case own:
+	case c.ownSaid():
 		return errors.New("--size finds the policy's numbers: want it without the flags of the own policy")
 	}
 	return nil
@@ -100,9 +100,14 @@ func (c *stormCommand) size(out streams) error {
 	}
 	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
-	run := size.Run{Seed: 1}
+	run := size.Run{Seed: 1, Progress: new(size.Progress)}
 	set(&run.Seed, c.Seed)
-	report, err := size.Answer(ctx, q, run)
+	stop := func() {}
+	if !c.Quiet && width(out.Err) >= liveWidth {
+		stop = progress.Bar(out.Err, "size", run.Progress)
+	}
+	report, err := untilEnded(ctx, func() (size.Report, error) { return size.Answer(ctx, q, run) })
+	stop()
 	if err != nil {
 		output.Discard()
 		if ctx.Err() != nil {
@@ -111,7 +116,7 @@ func (c *stormCommand) size(out streams) error {
 		return err
 	}
 	return deliver(output, func() ([]byte, error) { return size.HTML(report) }, func() error {
-		text := []byte(size.Table(report))
+		text := []byte(size.Table(report, width(out.Out)))
 		if c.JSON {
 			if text, err = size.JSON(report); err != nil {
 				return err

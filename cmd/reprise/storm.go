@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ Policies: none (one attempt), naive (3 attempts, 100ms apart, no quota), legacy,
 
 Columns: ` + storm.Legend + `
 
-A file holds a scenario, read strictly: a key it does not know is an error with its line.
+A file holds a scenario, read strictly: a key it does not know is an error with its line, as is one that has no effect beside the others.
 
   name: checkout                # and about, seed, sample (width of a point)
   duration: 5m                  # in which calls begin
@@ -71,9 +70,10 @@ A file holds a scenario, read strictly: a key it does not know is an error with 
     service: {mean: 10ms, shape: exponential}   # fixed, exponential, lognormal with sigma
     throttle: {rate: 500, burst: 500}           # of one shard
     errors: {transient: 0.01, throttling: 0, permanent: 0}
-    cache: {entries: 2000, miss_factor: 3}      # cold after an outage
+    cache: {entries: 2000, miss_factor: 3}      # cold after a fault that is down
   faults:                       # down, silent, failing, throttled, slow, crowd, tight
     - {kind: slow, start: 1m, length: 10s, amount: 10}          # shards: share of them
+    - {kind: down, start: 3m, length: 20s}
   policies: [none, standard]    # which to run
   policy:                       # one more, named own
     max_attempts: 5             # and mode, service, coalesce, pacing
@@ -110,6 +110,9 @@ func (c *stormCommand) Run(out streams) error {
 		return c.size(out)
 	}
 	if c.List {
+		if flag := c.besidesList(); flag != "" {
+			return usageError{fmt.Errorf("--list runs nothing: want it without %s", flag)}
+		}
 		for _, s := range storm.Builtin() {
 			if _, err := fmt.Fprintf(out.Out, "%-17s%s\n", s.Name, s.About); err != nil {
 				return fmt.Errorf("result: %w", err)
@@ -125,13 +128,13 @@ func (c *stormCommand) Run(out streams) error {
 	if err != nil {
 		return err
 	}
-	if c.SVG != "" {
-		if err := os.MkdirAll(c.SVG, 0o777); err != nil {
-			output.Discard()
-			return fmt.Errorf("charts: %w", err)
-		}
+	pictures, err := openPictures(c.SVG)
+	if err != nil {
+		output.Discard()
+		return err
 	}
-	ctx, signals := watchSignals(output.Discard)
+	defer pictures.Discard()
+	ctx, signals := watchSignals(func() { output.Discard(); pictures.Discard() })
 	defer signals.stop()
 	work := setup.Prepare()
 	stop := func() {}
@@ -143,7 +146,7 @@ func (c *stormCommand) Run(out streams) error {
 		stop = progress.BarLines(out.Err, "storm", work)
 	}
 	begun := time.Now()
-	result, err := setup.Run(ctx, work)
+	result, err := untilEnded(ctx, func() (storm.Result, error) { return setup.Run(ctx, work) })
 	stop()
 	if err != nil {
 		output.Discard()
@@ -156,35 +159,53 @@ func (c *stormCommand) Run(out streams) error {
 		took := time.Since(begun)
 		_, _ = fmt.Fprintf(out.Err, "simulated %.1f million calls in %.1f s\n", float64(work.Calls())/1e6, took.Seconds())
 	}
-	err = deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
+	// Before the result is printed, whose reader may have gone.
+	err = writePictures(pictures, setup, result)
+	return firstError(err, deliver(output, func() ([]byte, error) { return storm.HTML(setup, result) }, func() error {
 		return c.print(result, out)
-	})
-	return firstError(err, c.writeCharts(setup, result))
+	}))
 }
 
-// writeCharts writes the files of --svg.
-func (c *stormCommand) writeCharts(setup storm.Setup, result storm.Result) error {
-	if c.SVG == "" {
+// besidesList is what would be without effect beside --list.
+func (c *stormCommand) besidesList() string {
+	for _, flag := range []struct {
+		name string
+		is   bool
+	}{
+		{c.Scenario, c.Scenario != ""}, {"--policies", len(c.Policies) > 0}, {"--seed", c.Seed != nil}, {"the flags of the own policy", c.ownSaid()},
+		{"--json", c.JSON}, {"--html", c.HTML != ""}, {"--svg", c.SVG != ""},
+	} {
+		if flag.is {
+			return flag.name
+		}
+	}
+	return ""
+}
+
+// openPictures prepares to write the files of --svg; nil if there are to be none.
+func openPictures(folder string) (*report.Folder, error) {
+	switch folder {
+	case "":
+		return nil, nil
+	case "-":
+		return nil, usageError{errors.New("--svg -: want the name of a folder, such as charts")}
+	}
+	return report.OpenFolder(folder, storm.PictureNames())
+}
+
+func writePictures(folder *report.Folder, setup storm.Setup, result storm.Result) error {
+	if folder == nil {
 		return nil
 	}
 	pictures, err := storm.SVG(setup, result)
-	if err != nil {
-		return err
-	}
 	for _, p := range pictures {
-		file, err := report.Open(filepath.Join(c.SVG, p.Name))
-		if err != nil {
-			return err
-		}
-		if err := file.Write(p.Text); err != nil {
-			return err
-		}
+		err = firstError(err, folder.Write(p.Name, p.Text))
 	}
-	return nil
+	return err
 }
 
 func (c *stormCommand) print(result storm.Result, out streams) (err error) {
-	text := []byte(storm.Table(result))
+	text := []byte(storm.Table(result, width(out.Out)))
 	if c.JSON {
 		if text, err = storm.JSON(result); err != nil {
 			return err
@@ -207,7 +228,7 @@ func (c *stormCommand) setup() (setup storm.Setup, err error) {
 	case builtin:
 		setup.Scenario.Seed = 1
 	case !isFile(name):
-		return setup, usageError{fmt.Errorf("unknown scenario %q: want %s, or a file that ends in .yaml, .yml or .toml", scenario.Shorten(name), strings.Join(builtinNames(), ", "))}
+		return setup, usageError{fmt.Errorf("unknown scenario %q: %swant %s, or a file that ends in .yaml, .yml or .toml", scenario.Shorten(name), scenario.DidYouMean(name, builtinNames()), strings.Join(builtinNames(), ", "))}
 	default:
 		if setup, err = storm.Load(name); err != nil {
 			return setup, inLines(err)
@@ -267,6 +288,12 @@ func splitOwn(policies []sim.Policy) (named, own []sim.Policy) {
 	return named, own
 }
 
+// ownSaid reports whether there is any flag of the own policy, right or wrong.
+func (c *stormCommand) ownSaid() bool {
+	_, given, _ := c.own()
+	return given
+}
+
 func (c *stormCommand) ownGiven() bool {
 	_, given, err := c.own()
 	return given && err == nil
@@ -299,10 +326,32 @@ func (c *stormCommand) own() (policy sim.Policy, given bool, err error) {
 	if !given {
 		return policy, false, nil
 	}
+	if flag := c.zero(); flag != "" {
+		return policy, true, fmt.Errorf("--%s is 0: want more, or it left out, for the default", flag)
+	}
 	if fault, wrong := own.Check(); wrong {
 		return policy, true, fault.AsFlag()
 	}
 	return own.Policy(), true, nil
+}
+
+// zero is the first of the numbers that were given as none: each would be taken for
+// left out.
+func (c *stormCommand) zero() string {
+	is := func(n *int) bool { return n != nil && *n == 0 }
+	none := func(d *time.Duration) bool { return d != nil && *d == 0 }
+	for _, flag := range []struct {
+		name string
+		is   bool
+	}{
+		{"quota-capacity", is(c.QuotaCapacity)}, {"quota-transient-cost", is(c.QuotaTransient)}, {"quota-throttling-cost", is(c.QuotaThrottling)},
+		{"backoff-transient", none(c.BackoffTransient)}, {"backoff-throttling", none(c.BackoffThrottling)}, {"backoff-max", none(c.BackoffMax)},
+	} {
+		if flag.is {
+			return flag.name
+		}
+	}
+	return ""
 }
 
 // set takes a flag's value, if there is one.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -74,6 +75,14 @@ func TestStorm(t *testing.T) {
 	assert.Equal(t, len(storm.Builtin()), strings.Count(out, "\n"))
 }
 
+// Of no calls there is no success, and of no success no latency.
+func TestStormOfNothing(t *testing.T) {
+	file := scenarioFile(t, "none.yaml", "duration: 10s\nload: {rate: 0.001}\nlayers: [{callers: 1}]\npolicies: none\n")
+	code, out, stderr := reprise("storm", file, "-q")
+	require.Zero(t, code, stderr)
+	assert.Regexp(t, `│ none   │ +- │ +0 │ +0 │ +0\.00 │ +- │ +- │ +- │ +- │`, out)
+}
+
 // A file's own policy is asked for by its name like the others.
 func TestOwnByName(t *testing.T) {
 	file := scenarioFile(t, "own.yaml", strings.Replace(checkout, "policies: [none, standard]", "policies: [own]", 1))
@@ -100,6 +109,11 @@ func TestStormHelp(t *testing.T) {
 	}
 	_, out, _ := reprise("storm", "--json", "-q", scenarioFile(t, "checkout.yaml", checkout))
 	assertKeysIn(t, out, help)
+
+	begin := strings.Index(help, "    name: checkout")
+	require.Positive(t, begin)
+	example, _, _ := strings.Cut(help[begin:], "\n\n")
+	assert.Equal(t, []string{"none", "standard", "own"}, policies(t, scenarioFile(t, "example.yaml", example+"\n")))
 }
 
 func TestWrongStorms(t *testing.T) {
@@ -111,11 +125,26 @@ func TestWrongStorms(t *testing.T) {
 		want string
 	}{
 		{"sunshine", 2, `unknown scenario "sunshine": want blip, outage,`},
+		{"Outge", 2, `unknown scenario "Outge": did you mean outage? want blip, outage,`},
+		{"hot", 2, `unknown scenario "hot": did you mean hot-partition? want blip,`},
 		{"--policies hope", 2, `--policies names "hope": want none, naive,`},
+		{"--policies none,standrd", 2, `--policies names "standrd": did you mean standard? want none, naive,`},
+		{"--policies=", 2, "--policies is empty: want a value, or leave it out"},
+		{"--list --json", 2, "--list runs nothing: want it without --json"},
+		{"--list --html storm.html", 2, "--list runs nothing: want it without --html"},
+		{"--list --max-attempts 0", 2, "--list runs nothing: want it without the flags of the own policy"},
+		{"--list outage", 2, "--list runs nothing: want it without outage"},
+		{"--seed -1", 2, `--seed: want a whole number, 0 or more, got "-1"`},
+		{"--coalesce -5s", 2, `--coalesce: "-5s" looks like a flag: want a value, or --coalesce="-5s" if it is one`},
 		{"--policies own", 2, "--policies names own: want a flag of the own policy with it, such as --max-attempts, or a file with a policy"},
 		{"--max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
 		{"--mode fast", 2, `--mode: unknown mode "fast": want standard, adaptive or legacy`},
 		{"--coalesce 1s", 2, "--coalesce is about the send limiter, which standard mode does not have"},
+		{"--max-attempts 1 --quota-capacity 50", 2, "--quota-capacity or a cost is given and max_attempts is 1: want 2 or more"},
+		{"--max-attempts 1 --backoff-max 5s", 2, "--backoff-transient or another delay is given and max_attempts is 1: want 2 or more"},
+		{"--quota-capacity 0", 2, "--quota-capacity is 0: want more, or it left out, for the default"},
+		{"--backoff-max 0s", 2, "--backoff-max is 0: want more, or it left out, for the default"},
+		{"--mode legacy --pacing", 2, "--pacing is about a retry that the quota refuses, and legacy mode has none"},
 		{"--quota-capacity 3", 2, "--quota-transient-cost is 14: want 1 to the capacity, 3 tokens"},
 		{"--seed many", 2, `--seed: want a whole number, got "many"`},
 		{"outage blip", 2, "unexpected argument blip"},
@@ -126,27 +155,57 @@ func TestWrongStorms(t *testing.T) {
 		assert.Empty(t, out, row.args)
 		assertOneLine(t, stderr, row.want)
 	}
-	code, _, stderr := reprise("storm", wrong)
+	code, out, stderr := reprise("storm", "")
+	assert.Equal(t, 2, code)
+	assert.Empty(t, out)
+	assertOneLine(t, stderr, "scenario is empty: want one, or leave it out")
+	code, _, stderr = reprise("storm", wrong)
 	assert.Equal(t, 1, code)
-	assert.Equal(t, 2, strings.Count(stderr, "\n"), "a line for each mistake")
+	assert.Equal(t, 4, strings.Count(stderr, "\n"), "a line for each mistake")
+	assert.Contains(t, stderr, "reprise: scenario "+wrong+": duration is missing: want how long calls begin, such as 5m")
 	assert.Contains(t, stderr, "reprise: scenario "+wrong+":2: load.rat is an unknown key: did you mean rate? want rate,")
 	assert.Contains(t, stderr, "reprise: scenario "+wrong+":3: server.worker is an unknown key: did you mean workers?")
 }
 
 func TestASignalEndsAStorm(t *testing.T) {
-	cmd := child(t, "storm", scenarioFile(t, "long.yaml", strings.Replace(checkout, "duration: 10s", "duration: 600h", 1)+"sample: 1m\n"))
-	var out bytes.Buffer
-	cmd.Stdout = &out
+	line, out := signalled(t, syscall.SIGINT, "storm", scenarioFile(t, "long.yaml", longStorm))
+	assert.Regexp(t, `^storm +\d+ %  0 of 3 policies  \d+\.\d million calls\n$`, line)
+	assert.Empty(t, out)
+
+	// One whose first sample is hours away ends as soon.
+	_, out = signalled(t, syscall.SIGINT, "storm", scenarioFile(t, "slow.yaml", "duration: 240h\nload: {loops: 1}\nlayers: [{callers: 1, latency: 1ns}]\n"))
+	assert.Empty(t, out)
+}
+
+// longStorm takes longer than any test.
+var longStorm = strings.Replace(checkout, "duration: 10s", "duration: 600h", 1) + "sample: 1m\n"
+
+// signalled runs a command line and sends it a signal after the first line of its
+// progress, which it returns with what went to standard output.
+func signalled(t *testing.T, signal syscall.Signal, args ...string) (line, out string) {
+	t.Helper()
+	cmd := child(t, args...)
+	var stdout bytes.Buffer
+	cmd.Stdout = &stdout
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(stderr).ReadString('\n')
+	line, err = bufio.NewReader(stderr).ReadString('\n')
 	require.NoError(t, err)
-	assert.Regexp(t, `^storm +\d+ %  0 of 3 policies  \d+\.\d million calls\n$`, line)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.NoError(t, cmd.Process.Signal(signal))
 	require.Error(t, cmd.Wait())
-	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
-	assert.Empty(t, out.String())
+	assert.Equal(t, 128+int(signal), cmd.ProcessState.ExitCode())
+	return line, stdout.String()
+}
+
+func list(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 func TestStormPage(t *testing.T) {
@@ -158,13 +217,16 @@ func TestStormPage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "<title>reprise storm checkout</title>")
 
+	pipe := filepath.Join(t.TempDir(), "pipe.html")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 	for _, row := range []struct {
 		html string
 		code int
 		want string
 	}{
 		{"-", 2, "--html -: want the name of a file, such as run.html or /dev/stdout"},
-		{t.TempDir(), 1, "is a directory"},
+		{t.TempDir(), 1, "is a directory: want the name of a file in it, such as "},
+		{pipe, 1, "report " + pipe + ": is a pipe: want a regular file, or /dev/stdout to pass it on"},
 		{filepath.Join(page, "below"), 1, "not a directory"},
 	} {
 		code, out, stderr := reprise("storm", file, "-q", "--html", row.html)
@@ -175,4 +237,55 @@ func TestStormPage(t *testing.T) {
 	left, err := os.ReadDir(filepath.Dir(page))
 	require.NoError(t, err)
 	assert.Len(t, left, 1, "nothing is left but the page")
+}
+
+func TestStormCharts(t *testing.T) {
+	file, dir := scenarioFile(t, "checkout.yaml", checkout), t.TempDir()
+	charts, long := filepath.Join(dir, "run", "charts"), scenarioFile(t, "long.yaml", longStorm)
+	signalled(t, syscall.SIGINT, "storm", long, "--svg", charts)
+	assert.Empty(t, list(t, dir), "neither files nor folders are left of a run that was ended")
+
+	code, _, stderr := reprise("storm", file, "-q", "--svg", charts)
+	require.Zero(t, code, stderr)
+	assert.Equal(t, []string{"goodput.svg", "load.svg", "offered.svg", "queue.svg", "quota.svg"}, list(t, charts))
+	signalled(t, syscall.SIGTERM, "storm", long, "--svg", charts)
+	assert.Equal(t, []string{"goodput.svg", "load.svg", "offered.svg", "queue.svg", "quota.svg"}, list(t, charts))
+
+	for svg, want := range map[string]string{
+		"-":                                "--svg -: want the name of a folder, such as charts",
+		file:                               "is a file: want a folder, or a name that is free",
+		filepath.Join(charts, "load.svg/"): "is a file: want a folder",
+	} {
+		code, out, stderr := reprise("storm", file, "-q", "--svg", svg, "--html", filepath.Join(dir, "page.html"))
+		assert.Equal(t, map[bool]int{true: 2, false: 1}[svg == "-"], code)
+		assert.Empty(t, out)
+		assertOneLine(t, stderr, want)
+	}
+	assert.Equal(t, []string{"run"}, list(t, dir), "nothing is left of the page")
+}
+
+// A reader of the progress that goes ends nothing, and so leaves nothing half done
+// behind; one of the result ends the command as it does others.
+func TestReadersThatGo(t *testing.T) {
+	dir := t.TempDir()
+	gone := func(stream func(*exec.Cmd, *os.File)) *exec.Cmd {
+		cmd := child(t, "storm", scenarioFile(t, "checkout.yaml", checkout), "--html", filepath.Join(dir, "page.html"))
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, read.Close())
+		defer write.Close()
+		stream(cmd, write)
+		_ = cmd.Run() // its exit code tells
+		return cmd
+	}
+	var out, said bytes.Buffer
+	cmd := gone(func(cmd *exec.Cmd, to *os.File) { cmd.Stdout, cmd.Stderr = &out, to })
+	assert.Equal(t, 0, cmd.ProcessState.ExitCode(), cmd.ProcessState)
+	assert.Contains(t, out.String(), "│ standard │")
+	assert.Equal(t, []string{"page.html"}, list(t, dir))
+
+	cmd = gone(func(cmd *exec.Cmd, to *os.File) { cmd.Stdout, cmd.Stderr = to, &said })
+	assert.Equal(t, 141, cmd.ProcessState.ExitCode())
+	assert.Regexp(t, `^simulated .*\n$`, said.String())
+	assert.Equal(t, []string{"page.html"}, list(t, dir))
 }

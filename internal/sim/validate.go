@@ -14,6 +14,7 @@ const (
 	maxLayers   = 16
 	maxCallers  = 1_000_000
 	maxRate     = 1e8
+	maxAtOnce   = 10_000_000 // calls that begin at one instant: each is kept until it ends
 )
 
 // WithDefaults returns the scenario with what is zero and has a default filled in.
@@ -99,14 +100,16 @@ func (s *Scenario) checkLoad(c *checker) {
 	c.time("load.period", l.Period)
 	c.want(l.Swing == 0 || l.Period > 0, "load.period", "is %v: want the period of the swing", l.Period)
 	c.want(l.Swing == 0 || l.Rate > 0, "load.swing", "is %v and the rate 0: want a rate that swings", l.Swing)
-	calls := 0
+	calls, atOnce := 0, make(map[time.Duration]int)
 	for i, b := range l.Bursts {
 		at := fmt.Sprintf("load.bursts[%d].", i)
 		c.want(b.At >= 0 && b.At <= s.Duration, at+"at", "is %v: want 0s to the duration, %v", b.At, s.Duration)
-		c.count(at+"calls", b.Calls, 1, math.MaxInt32)
+		c.count(at+"calls", b.Calls, 1, maxAtOnce)
+		atOnce[b.At] += b.Calls
+		c.want(atOnce[b.At] <= maxAtOnce, at+"calls", "are %d with those of the same instant: want %d at the most", atOnce[b.At], maxAtOnce)
 		calls += b.Calls
 	}
-	c.count("load.loops", l.Loops, 0, math.MaxInt32)
+	c.count("load.loops", l.Loops, 0, maxAtOnce)
 	c.want(l.Rate > 0 || l.Loops > 0 || calls > 0, "load", "has neither rate nor loops nor bursts: want one of them, above 0")
 	c.time("load.think", l.Think)
 	c.time("load.warm", l.Warm)
@@ -151,6 +154,10 @@ func (s *Scenario) checkFault(c *checker, at string, f Fault) {
 		c.number(at+"amount", f.Amount, 1e6)
 		c.want(f.Kind != Crowd || f.Shards == 0, at+"shards", "is %v: a crowd has none", f.Shards)
 		c.want(f.Kind != Crowd || s.Load.Rate > 0, at+"kind", "is crowd and the load has no rate: want a rate that it multiplies")
+	case Silent:
+		waits := slices.ContainsFunc(s.Layers, func(l Layer) bool { return l.Timeout > 0 || l.Deadline > 0 })
+		c.want(waits, at+"kind", "is silent and nobody gives up: want a timeout or a deadline of a layer, or calls never end")
+		fallthrough
 	default:
 		c.want(f.Amount == 0, at+"amount", "is %v: %s has none", f.Amount, f.Kind)
 	}

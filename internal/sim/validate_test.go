@@ -17,14 +17,20 @@ import (
 func TestValidate(t *testing.T) {
 	require.NoError(t, broken().Validate())
 	for field, edit := range map[string]func(*sim.Scenario){
-		"duration":                 func(s *sim.Scenario) { s.Duration = 0 },
-		"sample":                   func(s *sim.Scenario) { s.Sample = time.Nanosecond },
-		"load":                     func(s *sim.Scenario) { s.Load = sim.Load{} },
-		"load.rate":                func(s *sim.Scenario) { s.Load.Rate = math.NaN() },
-		"load.swing":               func(s *sim.Scenario) { s.Load.Swing = 1.5 },
-		"load.period":              func(s *sim.Scenario) { s.Load.Swing = 0.5 },
-		"load.bursts[0].at":        func(s *sim.Scenario) { s.Load.Bursts = []sim.Burst{{At: time.Hour, Calls: 1}} },
-		"load.bursts[0].calls":     func(s *sim.Scenario) { s.Load.Bursts = []sim.Burst{{}} },
+		"duration":             func(s *sim.Scenario) { s.Duration = 0 },
+		"sample":               func(s *sim.Scenario) { s.Sample = time.Nanosecond },
+		"load":                 func(s *sim.Scenario) { s.Load = sim.Load{} },
+		"load.rate":            func(s *sim.Scenario) { s.Load.Rate = math.NaN() },
+		"load.swing":           func(s *sim.Scenario) { s.Load.Swing = 1.5 },
+		"load.period":          func(s *sim.Scenario) { s.Load.Swing = 0.5 },
+		"load.bursts[0].at":    func(s *sim.Scenario) { s.Load.Bursts = []sim.Burst{{At: time.Hour, Calls: 1}} },
+		"load.bursts[0].calls": func(s *sim.Scenario) { s.Load.Bursts = []sim.Burst{{}} },
+		"load.bursts[1].calls": func(s *sim.Scenario) {
+			s.Load.Bursts = []sim.Burst{{At: 1, Calls: 9_000_000}, {At: 1, Calls: 2_000_000}}
+		},
+		"load.bursts[2].calls": func(s *sim.Scenario) {
+			s.Load.Bursts = []sim.Burst{{At: 1, Calls: 9_000_000}, {At: 2, Calls: 9_000_000}, {At: 3, Calls: 10_000_001}}
+		},
 		"load.loops":               func(s *sim.Scenario) { s.Load.Loops = -1 },
 		"load.think":               func(s *sim.Scenario) { s.Load.Loops, s.Layers[0].Latency = 1, 0 },
 		"load.warm":                func(s *sim.Scenario) { s.Load.Warm = -1 },
@@ -56,8 +62,12 @@ func TestValidate(t *testing.T) {
 		"faults[0].length":         func(s *sim.Scenario) { s.Faults[0].Length = 0 },
 		"faults[0].shards":         func(s *sim.Scenario) { s.Faults[0].Shards = -1 },
 		"faults[0].amount":         func(s *sim.Scenario) { s.Faults[0].Amount = 0.5 },
-		"faults[1].amount":         func(s *sim.Scenario) { s.Faults = append(s.Faults, sim.Fault{Kind: sim.Failing, Length: 1, Amount: 2}) },
-		"faults[1].shards":         func(s *sim.Scenario) { s.Faults = append(s.Faults, sim.Fault{Kind: sim.Crowd, Length: 1, Shards: 1}) },
+		"faults[1].kind": func(s *sim.Scenario) {
+			s.Layers[0].Timeout, s.Layers[0].Deadline = 0, 0
+			s.Faults = append(s.Faults, sim.Fault{Kind: sim.Silent, Length: 1})
+		},
+		"faults[1].amount": func(s *sim.Scenario) { s.Faults = append(s.Faults, sim.Fault{Kind: sim.Failing, Length: 1, Amount: 2}) },
+		"faults[1].shards": func(s *sim.Scenario) { s.Faults = append(s.Faults, sim.Fault{Kind: sim.Crowd, Length: 1, Shards: 1}) },
 	} {
 		s := broken()
 		edit(&s)

@@ -62,7 +62,7 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 		}
 		return fmt.Errorf("%s %s: %w", k.Name, name, err)
 	}
-	r := &reader{kind: k, name: name, lines: doc.lines}
+	r := &reader{kind: k, name: name, document: doc}
 	read(&Table{r: r, keys: doc.root})
 	if len(r.faults) > 0 {
 		return Faults(r.faults)
@@ -101,8 +101,9 @@ func tooDeep(text []byte) (line int, deep bool) {
 
 // document is a parsed file: plain tables, and the lines of their keys by path.
 type document struct {
-	root  map[string]any
-	lines map[string]int
+	root    map[string]any
+	lines   map[string]int
+	scalars map[string]string // of YAML, those without quotes
 }
 
 // lineError is what the library of a format says of a line.

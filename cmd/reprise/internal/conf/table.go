@@ -16,9 +16,9 @@ const mostFaults = 10
 
 // reader notes what is wrong with a file.
 type reader struct {
-	kind   Kind
-	name   string
-	lines  map[string]int // by path
+	kind Kind
+	name string
+	document
 	faults []error
 }
 
@@ -50,6 +50,7 @@ type Table struct {
 	path  string
 	keys  map[string]any
 	known []string
+	wrong []string // keys whose values were faults
 }
 
 // value returns what is under a key, and whether there is anything.
@@ -65,8 +66,12 @@ func (t *Table) value(key string) (any, bool) {
 
 // Fault notes what is wrong with the value of a key.
 func (t *Table) Fault(key, format string, args ...any) {
+	t.wrong = append(t.wrong, key)
 	t.r.fault(join(t.path, key), format, args...)
 }
+
+// Wrong reports whether a fault of a key has been noted.
+func (t *Table) Wrong(key string) bool { return slices.Contains(t.wrong, key) }
 
 // FaultAt notes what is wrong with one element of the list under a key.
 func (t *Table) FaultAt(key string, i int, format string, args ...any) {
@@ -93,8 +98,14 @@ func Read[T any](t *Table, key, want string, to *T, parse func(any) (T, error)) 
 		return
 	}
 	parsed, err := parse(v)
+	if _, text := v.(string); err == nil && !text {
+		err = ambiguous(t.scalar(key))
+	}
 	switch {
 	case errors.Is(err, ErrKind):
+		if u, ok := errors.AsType[*unlike](err); ok {
+			want += u.instead
+		}
 		t.Fault(key, "is %s: want %s", kindOf(v), want)
 	case err != nil:
 		t.Fault(key, "is wrong: %v", err)
@@ -151,7 +162,10 @@ func AsWhole(v any) (int, error) {
 func (t *Table) Text(key string, to *string) { Read(t, key, "a text", to, AsText) }
 
 // Whole reads a whole number.
-func (t *Table) Whole(key string, to *int) { Read(t, key, "a whole number", to, AsWhole) }
+func (t *Table) Whole(key string, to *int) {
+	as := t.scalar(key)
+	Read(t, key, "a whole number", to, func(v any) (int, error) { return asWhole(v, as) })
+}
 
 // Truth reads true or false.
 func (t *Table) Truth(key string, to *bool) {
@@ -171,13 +185,8 @@ func (t *Table) Duration(key string, to *time.Duration) {
 
 // Number reads a number, whole or not.
 func (t *Table) Number(key string, to *float64) {
-	Read(t, key, "a number", to, func(v any) (float64, error) {
-		if n, ok := v.(float64); ok {
-			return n, nil
-		}
-		n, err := AsWhole(v)
-		return float64(n), err
-	})
+	as := t.scalar(key)
+	Read(t, key, "a number", to, func(v any) (float64, error) { return asNumber(v, as) })
 }
 
 const durationForm = "a duration such as 250ms, 10s or 1m30s"
@@ -186,11 +195,11 @@ const durationForm = "a duration such as 250ms, 10s or 1m30s"
 func AsDuration(v any) (time.Duration, error) {
 	s, ok := v.(string)
 	if !ok {
-		return 0, ErrKind
+		return 0, unlikeDuration(v)
 	}
 	d, err := time.ParseDuration(strings.TrimSpace(s))
 	if err != nil {
-		return 0, fmt.Errorf("%q: want %s", scenario.Shorten(s), durationForm)
+		return 0, fmt.Errorf("%q: want %s%s", scenario.Shorten(s), durationForm, durationInstead(s))
 	}
 	return d, nil
 }
@@ -267,17 +276,6 @@ func (t *Table) Done() {
 	}
 	slices.Sort(unknown)
 	for _, key := range unknown {
-		t.r.fault(join(t.path, scenario.Shorten(key)), "is an unknown key: %swant %s", t.meant(key), strings.Join(t.known, ", "))
+		t.r.fault(join(t.path, scenario.Shorten(key)), "is an unknown key: %swant %s", scenario.DidYouMean(key, t.known), strings.Join(t.known, ", "))
 	}
-}
-
-// meant asks whether a known key was meant.
-func (t *Table) meant(key string) string {
-	plain := strings.NewReplacer("-", "", "_", "")
-	for _, known := range t.known {
-		if scenario.Distance(plain.Replace(strings.ToLower(key)), plain.Replace(known)) <= 2 {
-			return fmt.Sprintf("did you mean %s? ", known)
-		}
-	}
-	return ""
 }

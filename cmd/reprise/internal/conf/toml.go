@@ -1,9 +1,13 @@
 package conf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"regexp"
 	"sort"
+	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
@@ -17,8 +21,8 @@ func parseTOML(text []byte) (document, error) {
 		if !errors.As(err, &at) {
 			return document{}, fmt.Errorf("is not TOML: %w", err)
 		}
-		line, _ := at.Position()
-		return document{}, &lineError{line, fmt.Errorf("is not TOML: %w", err)}
+		line, column := at.Position()
+		return document{}, &lineError{line, fmt.Errorf("is not TOML: %w%s", err, wantInTOML(text, line, column))}
 	}
 	if len(doc.root) == 0 {
 		return document{}, errEmpty
@@ -94,3 +98,41 @@ func (w *tomlWalk) value(n *unstable.Node, path string) {
 		}
 	}
 }
+
+// wantInTOML says what would be right in place of the value that the parser stopped
+// at, if it is what people take for a number or a duration; else nothing.
+func wantInTOML(text []byte, line, column int) string {
+	lines := bytes.Split(text, []byte("\n"))
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	all := string(lines[line-1])
+	at := min(max(column-1, 0), len(all))
+	begin := 1 + strings.LastIndexAny(all[:at], "=[{,")
+	value, _, _ := strings.Cut(all[begin:], "#")
+	if end := strings.IndexAny(value, "]},"); end >= 0 && !strings.Contains(all[:begin], "\"") {
+		value = value[:end]
+	}
+	if value = strings.TrimSpace(value); begin == 0 {
+		return ""
+	}
+	number := insteadOf(value)
+	switch d, err := time.ParseDuration(value); {
+	case value == "":
+		return ": want a value"
+	case octal.MatchString(value):
+		return ": " + ambiguous(scalar{value, true}).Error()
+	case number == value || strings.Contains(value, "_"): // the mistake is another one
+		return ""
+	case number != "":
+		return ": want a number such as " + number
+	case err == nil:
+		return fmt.Sprintf(": want %q, in quotes", d)
+	case word.MatchString(value):
+		return fmt.Sprintf(": want %q, in quotes", value)
+	}
+	return ""
+}
+
+// word is a text that YAML takes without quotes.
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)

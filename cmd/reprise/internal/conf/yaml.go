@@ -3,10 +3,12 @@ package conf
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // parseYAML reads a document without anchors, aliases and tags: what aliases
@@ -16,7 +18,7 @@ func (k Kind) parseYAML(text []byte) (document, error) {
 	if err != nil {
 		return document{}, yamlError(err)
 	}
-	doc := document{lines: make(map[string]int)}
+	doc := document{lines: make(map[string]int), scalars: make(map[string]string)}
 	var body ast.Node
 	for _, d := range file.Docs {
 		if d.Body == nil || d.Body.Type() == ast.CommentType {
@@ -48,7 +50,7 @@ func (k Kind) parseYAML(text []byte) (document, error) {
 
 var errAlias = errors.New("anchors, aliases and tags are not served: want the value")
 
-// walkYAML notes the lines of keys and refuses what is not served.
+// walkYAML notes the lines of keys, and values as they are written, and refuses what is not served.
 func (d *document) walkYAML(n ast.Node, path string) error {
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -72,6 +74,14 @@ func (d *document) walkYAML(n ast.Node, path string) error {
 				return err
 			}
 		}
+	case *ast.StringNode:
+		if n.Token.Type == token.StringType {
+			d.scalars[path] = n.Token.Value
+		}
+	case *ast.IntegerNode:
+		d.scalars[path] = n.Token.Value
+	case *ast.FloatNode:
+		d.scalars[path] = n.Token.Value
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
 		return &lineError{lineOf(n), errAlias}
 	}
@@ -79,8 +89,8 @@ func (d *document) walkYAML(n ast.Node, path string) error {
 }
 
 func lineOf(n ast.Node) int {
-	if token := n.GetToken(); token != nil && token.Position != nil {
-		return token.Position.Line
+	if at := n.GetToken(); at != nil && at.Position != nil {
+		return at.Position.Line
 	}
 	return 0
 }
@@ -95,5 +105,9 @@ func yamlError(err error) error {
 	if token := at.GetToken(); token != nil && token.Position != nil {
 		line = token.Position.Line
 	}
-	return &lineError{line, fmt.Errorf("is not YAML: %s", at.GetMessage())}
+	message := at.GetMessage()
+	if strings.Contains(message, "'\t'") {
+		message = "begins with a tab: want spaces"
+	}
+	return &lineError{line, fmt.Errorf("is not YAML: %s", message)}
 }

@@ -1,4 +1,4 @@
-// Package grid makes the tables of the replay and explain commands look alike.
+// Package grid makes the tables of the commands look alike.
 package grid
 
 import (
@@ -26,4 +26,32 @@ func New(headings ...string) table.Writer {
 	t.AppendHeader(header)
 	t.SetColumnConfigs(columns)
 	return t
+}
+
+// Render lays out a table of these headings and rows. Where it would be wider than so
+// many columns, which a terminal would break, it goes without the blanks beside the
+// lines; 0 is any number of columns.
+func Render(columns int, headings []string, rows [][]string) string {
+	t := New(headings...)
+	for _, row := range rows {
+		cells := make(table.Row, len(row))
+		for i, cell := range row {
+			cells[i] = cell
+		}
+		t.AppendRow(cells)
+	}
+	out := t.Render()
+	if columns > 0 && text.LongestLineLen(out) > columns {
+		t.Style().Box.PaddingLeft, t.Style().Box.PaddingRight = "", ""
+		out = t.Render()
+	}
+	return out + "\n"
+}
+
+// Within is a width on a terminal of so many columns.
+func Within(width, columns int) int {
+	if columns > 0 {
+		width = min(width, columns)
+	}
+	return width
 }

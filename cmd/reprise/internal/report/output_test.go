@@ -1,8 +1,10 @@
 package report
 
 import (
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -92,7 +94,9 @@ func TestOutputFollowsLinks(t *testing.T) {
 func TestOutputErrors(t *testing.T) {
 	dir := t.TempDir()
 	for path, want := range map[string]string{
-		dir: ": is a directory",
+		dir:           ": is a directory: want the name of a file in it, such as " + filepath.Join(dir, "run.html"),
+		dir + "/new/": ": is no name of a file: want one, such as " + dir + "/new/run.html",
+		filepath.Join(dir, strings.Repeat("n", 256)): ": file name too long",
 		filepath.Join(dir, "no", "such", "run.html"): ": no such file or directory",
 	} {
 		_, err := Open(path)
@@ -116,4 +120,43 @@ func TestOutputErrors(t *testing.T) {
 
 	var none *Output
 	none.Discard()
+}
+
+// What nothing can be put in place of is refused at once: to open a pipe without a
+// reader would wait for ever.
+func TestOutputIsARegularFile(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, syscall.Mkfifo(at("pipe"), 0o600))
+	socket, err := net.Listen("unix", at("socket"))
+	require.NoError(t, err)
+	defer socket.Close()
+	require.NoError(t, os.Symlink(at("pipe"), at("link")))
+	require.NoError(t, os.Symlink(at("gone"), at("dangling")))
+	before := names(t, dir)
+	for name, want := range map[string]string{
+		"pipe":     "is a pipe: want a regular file, or /dev/stdout to pass it on",
+		"link":     "is a pipe: want a regular file, or /dev/stdout to pass it on",
+		"socket":   "is a socket: want a regular file, or /dev/stdout to pass it on",
+		"dangling": "is a link to a file that is not there: want that file's name, or the link removed",
+	} {
+		_, err := Open(at(name))
+		require.EqualError(t, err, "report "+at(name)+": "+want)
+		_, err = OpenFolder(dir, []string{"fine.svg", name})
+		require.EqualError(t, err, "report "+at(name)+": "+want)
+	}
+	assert.Equal(t, before, names(t, dir), "nothing is left")
+
+	o, err := Open(os.DevNull)
+	require.NoError(t, err)
+	assert.False(t, o.IsStdout())
+	require.NoError(t, o.Write([]byte("text")))
+}
+
+func TestOutputWithALongName(t *testing.T) {
+	dir, name := t.TempDir(), strings.Repeat("n", 255)
+	o, err := Open(filepath.Join(dir, name))
+	require.NoError(t, err)
+	require.NoError(t, o.Write([]byte("whole")))
+	assert.Equal(t, []string{name}, names(t, dir))
 }

@@ -73,7 +73,7 @@ func (r *Report) chart() string {
 	cells[row(plan.Estimate.Success)][int(math.Round(a.x(plan.Plan.Quota.Capacity)*(chartWidth-1)))] = '◆'
 
 	var b strings.Builder
-	b.WriteString("\nSuccess by the quota's capacity; a digit is a line of so many attempts, ◆ the smallest\nthat does, - - what is wanted.\n")
+	b.WriteString("\nSuccess by the quota's capacity; a digit is a line of so many attempts,\n◆ the smallest that does, - - what is wanted.\n")
 	for i, line := range cells {
 		label := ""
 		if i%chartRows == 0 {

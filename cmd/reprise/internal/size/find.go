@@ -1,6 +1,7 @@
 package size
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -54,29 +55,36 @@ type Found struct {
 
 // Find returns the smallest plan that meets the question: the fewest attempts, then
 // the longest backoff, then the highest costs, then the least capacity. It returns an
-// *UnmetError if there is none.
-func Find(q Question) (Found, error) {
+// *UnmetError if there is none, and ctx's error if that ends.
+func Find(ctx context.Context, q Question, run Run) (Found, error) {
 	if err := q.Check(); err != nil {
 		return Found{}, err
 	}
-	found, best := q.find()
+	stage := run.Progress.stage(searching)
+	found, best := q.find(ctx, stage.half(), "calculating")
 	if found != nil {
 		return *found, nil
 	}
-	return Found{}, &UnmetError{q, best, q.others()}
+	others := q.others(ctx, stage)
+	if err := ctx.Err(); err != nil {
+		return Found{}, err
+	}
+	return Found{}, &UnmetError{q, best, others}
 }
 
+const whatElse = "calculating what would do"
+
 // others are the changes of the question that would make it one with a plan.
-func (q *Question) others() (ways []string) {
+func (q *Question) others(ctx context.Context, stage *stage) (ways []string) {
 	free := *q
 	free.Amplification = mostAttempts
-	if found, _ := free.find(); found != nil {
+	if found, _ := free.find(ctx, stage.half(), whatElse); found != nil {
 		need := math.Ceil(1000*max(found.Estimate.Amplification, found.Estimate.Outage)) / 1000
 		ways = append(ways, fmt.Sprintf("--amplification %s would do", number(need)))
 	}
 	for late := *q; late.Deadline < 64*q.Deadline; {
 		late.Deadline *= 2
-		if found, _ := late.find(); found != nil {
+		if found, _ := late.find(ctx, stage.half(), whatElse); found != nil {
 			ways = append(ways, fmt.Sprintf("--deadline %v would do", late.Deadline))
 			break
 		}
@@ -85,8 +93,8 @@ func (q *Question) others() (ways []string) {
 }
 
 // find returns the smallest plan that meets q, or the best of those that keep within
-// its amplification.
-func (q *Question) find() (found, best *Found) {
+// its amplification; of those it came to before ctx ended.
+func (q *Question) find(ctx context.Context, stage *stage, what string) (found, best *Found) {
 	better := func(f *Found) {
 		if best == nil || f.Estimate.Success > best.Estimate.Success {
 			best = f
@@ -94,6 +102,7 @@ func (q *Question) find() (found, best *Found) {
 	}
 	for attempts := 1; attempts <= mostAttempts; attempts++ {
 		for halved := range shortest + 1 {
+			stage.show(float64(attempts-1)/mostAttempts+float64(halved)/(shortest+1)/mostAttempts, fmt.Sprintf("%s, %d attempts", what, attempts))
 			backoff := scaled(halved)
 			t := q.timings(backoff)
 			tried := costs()
@@ -101,6 +110,9 @@ func (q *Question) find() (found, best *Found) {
 				tried = []engine.Quota{tried[0], tried[len(tried)-1]}
 			}
 			for _, cost := range tried {
+				if ctx.Err() != nil {
+					return nil, best
+				}
 				f, ok := q.smallest(Plan{attempts, cost, backoff}, t)
 				if f == nil {
 					continue

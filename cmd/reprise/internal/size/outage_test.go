@@ -17,7 +17,7 @@ func TestLongOutage(t *testing.T) {
 	q.Rate, q.Clients, q.Outage = 1e6, 10_000, 10*time.Minute // 600 million calls
 	p := Plan{Attempts: 3, Quota: engine.Quota{Capacity: 7000, TransientCost: 14, ThrottlingCost: 5}, Backoff: scaled(0)}
 	began := time.Now()
-	got, err := simulateOutage(t.Context(), q, p, Run{Seed: 1})
+	got, err := simulateOutage(t.Context(), q, p, Run{Seed: 1}, nil)
 	require.NoError(t, err)
 	assert.Less(t, time.Since(began), 2*time.Minute)
 	assert.InEpsilon(t, q.outage(p)-1, got-1, 0.05)

@@ -3,6 +3,7 @@ package size
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -22,8 +23,9 @@ type Simulated struct {
 
 // Run is how a plan is simulated.
 type Run struct {
-	Seed  uint64
-	Calls float64 // 0: 400,000, or 1,000 of each client, up to 5 million
+	Seed     uint64
+	Calls    float64   // 0: 400,000, or 1,000 of each client, up to 5 million
+	Progress *Progress // is told how far it is; nil: nobody
 }
 
 const (
@@ -39,13 +41,14 @@ const (
 // outage allows no more.
 func Settle(ctx context.Context, q Question, f Found, run Run) (Found, Simulated, error) {
 	most := q.mostCapacity(f.Plan.Attempts, f.Plan.Quota.TransientCost)
+	stage, outage := run.Progress.stage(simulating), run.Progress.stage(simulatingOutage)
 	for {
-		s, err := simulateWell(ctx, q, f.Plan, run)
+		s, err := simulateWell(ctx, q, f.Plan, run, stage.half())
 		noise := 2 * math.Sqrt(q.Success*(1-q.Success)/float64(max(s.Calls, 1)))
 		capacity := f.Plan.Quota.Capacity
 		if err != nil || s.Success >= q.Success-noise || capacity >= most || f.Plan.Attempts == 1 {
 			if err == nil {
-				s.Outage, err = simulateOutage(ctx, q, f.Plan, run)
+				s.Outage, err = simulateOutage(ctx, q, f.Plan, run, outage)
 			}
 			return f, s, err
 		}
@@ -56,7 +59,7 @@ func Settle(ctx context.Context, q Question, f Found, run Run) (Found, Simulated
 
 // simulateWell runs the plan under the question's load, with no outage. It ends
 // early, with the context's error, if ctx ends.
-func simulateWell(ctx context.Context, q Question, p Plan, run Run) (Simulated, error) {
+func simulateWell(ctx context.Context, q Question, p Plan, run Run, stage *stage) (Simulated, error) {
 	var s Simulated
 	calls := run.Calls
 	if calls == 0 {
@@ -65,7 +68,7 @@ func simulateWell(ctx context.Context, q Question, p Plan, run Run) (Simulated, 
 	scenario := q.scenario(run.Seed)
 	scenario.Duration = time.Duration(min(calls/q.Rate, longest.Seconds()) * float64(time.Second))
 	latencies := hdrhistogram.New(1, q.Deadline.Microseconds()+1, 3)
-	r, err := sim.Run(scenario, sim.Policy{Name: "own", Options: p.Options()}, sim.Watch{Sampled: going(ctx), Ended: func(e sim.Ended) {
+	r, err := sim.Run(scenario, sim.Policy{Name: "own", Options: p.Options()}, sim.Watch{Sampled: going(ctx, scenario.Duration, stage, fmt.Sprintf("simulating, %d tokens", p.Quota.Capacity)), Ended: func(e sim.Ended) {
 		if e.OK {
 			_ = latencies.RecordValue((e.At - e.Began).Microseconds()) // within range, by the deadline
 		}
@@ -82,7 +85,7 @@ func simulateWell(ctx context.Context, q Question, p Plan, run Run) (Simulated, 
 // simulateOutage returns the requests a call in the question's outage. Clients share
 // nothing but a server that refuses all of them alike, so of very many calls it takes
 // those of fewer clients.
-func simulateOutage(ctx context.Context, q Question, p Plan, run Run) (float64, error) {
+func simulateOutage(ctx context.Context, q Question, p Plan, run Run, stage *stage) (float64, error) {
 	if calls := q.Rate * q.Outage.Seconds(); calls > mostSimulated {
 		clients := max(1, int(float64(q.Clients)*mostSimulated/calls))
 		q.Rate *= float64(clients) / float64(q.Clients)
@@ -93,7 +96,7 @@ func simulateOutage(ctx context.Context, q Question, p Plan, run Run) (float64, 
 	start := 5 * scenario.Sample
 	scenario.Duration = start + q.Outage
 	scenario.Faults = []sim.Fault{{Kind: sim.Down, Start: start, Length: q.Outage}}
-	r, err := sim.Run(scenario, sim.Policy{Name: "own", Options: p.Options()}, sim.Watch{Sampled: going(ctx)})
+	r, err := sim.Run(scenario, sim.Policy{Name: "own", Options: p.Options()}, sim.Watch{Sampled: going(ctx, scenario.Duration, stage, "simulating an outage")})
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return 0, err
 	}
@@ -106,8 +109,12 @@ func simulateOutage(ctx context.Context, q Question, p Plan, run Run) (float64, 
 	return float64(arrived) / float64(max(offered, 1)), nil
 }
 
-func going(ctx context.Context) func(sim.Point) bool {
-	return func(sim.Point) bool { return ctx.Err() == nil }
+// going tells the stage of each sample, and goes on until ctx ends.
+func going(ctx context.Context, duration time.Duration, stage *stage, what string) func(sim.Point) bool {
+	return func(p sim.Point) bool {
+		stage.show(float64(p.At)/float64(duration), what)
+		return ctx.Err() == nil
+	}
 }
 
 // scenario is the question's load on a service that answers in the time given.

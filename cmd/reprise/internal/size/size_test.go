@@ -25,9 +25,9 @@ func plan(attempts, capacity int) Plan {
 // simulation is a run, smaller in short tests.
 func simulation() Run {
 	if testing.Short() {
-		return Run{1, 50_000}
+		return Run{Seed: 1, Calls: 50_000}
 	}
-	return Run{1, 0}
+	return Run{Seed: 1}
 }
 
 // roomy is a question whose deadline nobody meets.
@@ -164,7 +164,7 @@ func TestFindIsSmallest(t *testing.T) {
 	} {
 		q := Default()
 		change(&q)
-		f, err := Find(q)
+		f, err := Find(t.Context(), q, Run{})
 		require.NoError(t, err)
 		require.NoError(t, f.Plan.Backoff.Validate())
 		_, err = engine.New(f.Plan.Options()...)
@@ -208,7 +208,7 @@ func TestWhatCannotBeMet(t *testing.T) {
 	} {
 		q := Default()
 		row.change(&q)
-		_, err := Find(q)
+		_, err := Find(t.Context(), q, Run{})
 		var unmet *UnmetError
 		require.ErrorAs(t, err, &unmet)
 		for _, want := range row.want {
@@ -226,7 +226,7 @@ func TestWhatCannotBeMet(t *testing.T) {
 				again.Deadline, err = time.ParseDuration(value)
 			}
 			require.NoError(t, err)
-			_, err = Find(again)
+			_, err = Find(t.Context(), again, Run{})
 			assert.NoError(t, err, "%s does do", other)
 		}
 	}
@@ -237,7 +237,7 @@ func TestReport(t *testing.T) {
 	q.Transient, q.Throttling, q.Deadline, q.Outage = 0.03, 0.02, 2*time.Second, 10*time.Second
 	r, err := Answer(t.Context(), q, simulation())
 	require.NoError(t, err)
-	text := Table(r)
+	text := Table(r, 0)
 	for line := range strings.Lines(text) {
 		assert.LessOrEqual(t, utf8.RuneCountInString(line), 96)
 		assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line)
@@ -261,7 +261,7 @@ func TestReport(t *testing.T) {
 
 	again, err := Answer(t.Context(), q, simulation())
 	require.NoError(t, err)
-	assert.Equal(t, text, Table(again))
+	assert.Equal(t, text, Table(again, 0))
 	ended, end := context.WithCancel(t.Context())
 	end()
 	_, err = Answer(ended, q, simulation())
@@ -282,7 +282,7 @@ func TestReportsOfExtremes(t *testing.T) {
 		change(&q)
 		r, err := Answer(t.Context(), q, simulation())
 		require.NoError(t, err)
-		text := Table(r)
+		text := Table(r, 0)
 		page, err := HTML(r)
 		require.NoError(t, err)
 		data, err := JSON(r)
@@ -300,7 +300,7 @@ func TestReportsOfExtremes(t *testing.T) {
 func TestTradeoff(t *testing.T) {
 	q := Default()
 	q.Transient = 0.1
-	curves := q.tradeoff(plan(3, 100))
+	curves := q.tradeoff(t.Context(), plan(3, 100), nil)
 	require.Len(t, curves, 5)
 	for i, c := range curves {
 		for j, p := range c.Points {

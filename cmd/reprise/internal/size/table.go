@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/figure"
@@ -21,18 +20,19 @@ func (q *Question) words() (meet, want string) {
 
 func count(v float64) string { return figure.Count(uint64(v + 0.5)) }
 
-// Table lays the report out as plain text, less than 96 columns wide.
-func Table(r Report) string {
+// Table lays the report out as plain text, for a terminal of so many columns; of 76 or
+// more none of its lines is broken. 0 is any number, of which it takes less than 96.
+func Table(r Report, columns int) string {
 	var b strings.Builder
 	meet, want := r.Question.words()
 	for _, line := range []string{meet, want} {
-		for part := range strings.Lines(text.WrapSoft(line, 88)) {
+		for part := range strings.Lines(text.WrapSoft(line, grid.Within(88, columns))) {
 			b.WriteString(strings.TrimSpace(part) + "\n")
 		}
 	}
-	b.WriteString(render([]string{"setting", ">smallest", "flag"}, r.settings()))
-	b.WriteString(render([]string{"comes to", ">calculated", ">simulated", ">wanted"}, r.outcomes()))
-	b.WriteString(render([]string{">attempts", ">success", ">quota", ">requests/call", ">in an outage", ">p99", "does"}, r.others()))
+	b.WriteString(grid.Render(columns, []string{"setting", ">smallest", "flag"}, r.settings()))
+	b.WriteString(grid.Render(columns, []string{"comes to", ">calculated", ">simulated", ">wanted"}, r.outcomes()))
+	b.WriteString(grid.Render(columns, []string{">attempts", ">success", ">quota", ">requests/call", ">in an outage", ">p99", "does"}, r.others()))
 	b.WriteString(r.chart())
 	return b.String()
 }
@@ -84,16 +84,4 @@ func (r *Report) others() (rows [][]string) {
 		})
 	}
 	return rows
-}
-
-func render(heads []string, rows [][]string) string {
-	t := grid.New(heads...)
-	for _, row := range rows {
-		cells := make(table.Row, len(row))
-		for i, cell := range row {
-			cells[i] = cell
-		}
-		t.AppendRow(cells)
-	}
-	return t.Render() + "\n"
 }

@@ -28,7 +28,7 @@ const (
 
 // tradeoff is the plan's and its neighbours' success by capacity, with its costs and
 // backoff.
-func (q *Question) tradeoff(p Plan) (curves []Curve) {
+func (q *Question) tradeoff(ctx context.Context, p Plan, stage *stage) (curves []Curve) {
 	t := q.timings(p.Backoff)
 	low := max(p.Quota.TransientCost, p.Quota.ThrottlingCost)
 	high := max(leastCapacity, 2*p.Quota.Capacity)
@@ -40,6 +40,9 @@ func (q *Question) tradeoff(p Plan) (curves []Curve) {
 	slices.Sort(capacities)
 	capacities = slices.Compact(capacities)
 	for attempts := 1; attempts <= min(p.Attempts+moreAttempts, mostAttempts); attempts++ {
+		if stage.show(float64(attempts-1)/mostAttempts, comparing); ctx.Err() != nil {
+			return nil
+		}
 		c := Curve{Attempts: attempts}
 		one := p
 		one.Attempts = attempts
@@ -54,9 +57,12 @@ func (q *Question) tradeoff(p Plan) (curves []Curve) {
 
 // choices are what each number of attempts comes to with the plan's costs and backoff
 // and the least capacity that does, or the largest that is allowed.
-func (q *Question) choices(p Plan) (rows []Choice) {
+func (q *Question) choices(ctx context.Context, p Plan, stage *stage) (rows []Choice) {
 	t := q.timings(p.Backoff)
 	for attempts := 1; attempts <= min(p.Attempts+moreAttempts, mostAttempts); attempts++ {
+		if stage.show(float64(attempts-1)/mostAttempts, comparing); ctx.Err() != nil {
+			return nil
+		}
 		one := p
 		one.Attempts = attempts
 		f, ok := q.smallest(one, t)
@@ -77,6 +83,8 @@ type Choice struct {
 	Meets bool
 }
 
+const comparing = "comparing numbers of attempts"
+
 // Report is the answer to a question.
 type Report struct {
 	Question  Question
@@ -87,9 +95,9 @@ type Report struct {
 }
 
 // Answer finds the smallest plan, simulates it and looks around. It returns an
-// *UnmetError if no plan does.
+// *UnmetError if no plan does. It ends early, with the context's error, if ctx ends.
 func Answer(ctx context.Context, q Question, run Run) (Report, error) {
-	f, err := Find(q)
+	f, err := Find(ctx, q, run)
 	if err != nil {
 		return Report{}, err
 	}
@@ -97,5 +105,11 @@ func Answer(ctx context.Context, q Question, run Run) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return Report{q, f, s, q.choices(f.Plan), q.tradeoff(f.Plan)}, nil
+	stage := run.Progress.stage(lookingAround)
+	r := Report{q, f, s, q.choices(ctx, f.Plan, stage.half()), q.tradeoff(ctx, f.Plan, stage)}
+	if err := ctx.Err(); err != nil {
+		return Report{}, err
+	}
+	run.Progress.end()
+	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/conf"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
@@ -35,15 +36,12 @@ func (s *Setup) read(root *conf.Table) {
 	s.Name = "scenario"
 	root.Text("name", &s.Name)
 	root.Text("about", &s.About)
-	seed := 1
-	root.Whole("seed", &seed)
-	if seed < 0 {
-		root.Fault("seed", "is %d: want 0 or more", seed)
-	}
 	w := &s.Scenario
-	w.Seed = uint64(seed)
+	w.Seed = 1
+	root.Unsigned("seed", &w.Seed)
 	root.Duration("duration", &w.Duration)
 	root.Duration("sample", &w.Sample)
+	notZero(root, "sample", w.Sample, "more than 0s, or it left out, for 200 samples")
 	readLoad(root.Table("load"), &w.Load)
 	for _, t := range root.Tables("layers") {
 		var l sim.Layer
@@ -60,6 +58,13 @@ func (s *Setup) read(root *conf.Table) {
 		w.Faults = append(w.Faults, readFault(t))
 	}
 	s.readPolicies(root)
+	for _, must := range []struct{ key, want string }{
+		{"duration", "how long calls begin, such as 5m"}, {"load", "the calls that the clients begin, such as {rate: 280}"}, {"layers", "a list of one table or more, of which the first is the clients"},
+	} {
+		if !root.Has(must.key) {
+			root.Fault(must.key, "is missing: want %s", must.want)
+		}
+	}
 	root.Done()
 	if root.Faults() > faults {
 		return
@@ -67,6 +72,18 @@ func (s *Setup) read(root *conf.Table) {
 	var invalid *sim.InvalidError
 	if errors.As(w.Validate(), &invalid) {
 		root.Fault(invalid.Field, "%s", invalid.Text)
+		return
+	}
+	for _, idle := range w.WithoutEffect() {
+		root.Fault(idle.Field, "%s", idle.Text)
+	}
+}
+
+// notZero refuses a zero of a key whose default is something else: it would be taken
+// for left out.
+func notZero[T int | float64 | time.Duration](t *conf.Table, key string, value T, want string) {
+	if t.Has(key) && value == 0 && !t.Wrong(key) {
+		t.Fault(key, "is %v: want %s", value, want)
 	}
 }
 
@@ -86,6 +103,7 @@ func readLoad(t *conf.Table, l *sim.Load) {
 	t.Duration("think", &l.Think)
 	t.Duration("warm", &l.Warm)
 	t.Whole("keys", &l.Keys)
+	notZero(t, "keys", l.Keys, "1 or more, or it left out, for 1024")
 	t.Number("hot", &l.Hot)
 	t.Truth("long_poll", &l.LongPoll)
 	t.Done()
@@ -93,6 +111,7 @@ func readLoad(t *conf.Table, l *sim.Load) {
 
 func readServer(t *conf.Table, s *sim.Server) {
 	t.Whole("shards", &s.Shards)
+	notZero(t, "shards", s.Shards, "1 or more, or it left out, for one")
 	t.Whole("workers", &s.Workers)
 	t.Whole("queue", &s.Queue)
 	t.Number("contention", &s.Contention)
@@ -108,6 +127,7 @@ func readServer(t *conf.Table, s *sim.Server) {
 	throttle := t.Table("throttle")
 	throttle.Number("rate", &s.Throttle.Rate)
 	throttle.Number("burst", &s.Throttle.Burst)
+	notZero(throttle, "burst", s.Throttle.Burst, "1 or more, or it left out, for a second's worth")
 	throttle.Done()
 
 	errs := t.Table("errors")
@@ -131,9 +151,22 @@ func readFault(t *conf.Table) (f sim.Fault) {
 	t.Duration("start", &f.Start)
 	t.Duration("length", &f.Length)
 	t.Number("shards", &f.Shards)
+	notZero(t, "shards", f.Shards, "the share of the shards, above 0, or it left out, for all")
 	t.Number("amount", &f.Amount)
+	if want := amounts[f.Kind]; want != "" && t.Has("kind") && !t.Wrong("kind") && !t.Has("amount") {
+		t.Fault("amount", "is missing: %s wants %s", f.Kind, want)
+	}
 	t.Done()
 	return f
+}
+
+// amounts say what a fault's amount is, of those that have one.
+var amounts = map[sim.FaultKind]string{
+	sim.Failing:   "the share of the requests that fail, such as 0.3",
+	sim.Throttled: "the share of the requests that are throttled, such as 0.3",
+	sim.Slow:      "how many times as long service takes, such as 10",
+	sim.Crowd:     "how many times as many calls come, such as 3",
+	sim.Tight:     "how many times as many requests the throttle lets through, such as 0.5",
 }
 
 func faultKinds() (names []string) {
@@ -155,9 +188,12 @@ func readName[T ~uint8](t *conf.Table, key string, names []string, to *T) {
 				return T(i), nil
 			}
 		}
-		return 0, fmt.Errorf("%q: want %s", scenario.Shorten(text), strings.Join(names, ", "))
+		return 0, fmt.Errorf("%q: %swant %s", scenario.Shorten(text), scenario.DidYouMean(text, names), strings.Join(names, ", "))
 	})
 }
+
+// zeroNumber is what is wrong with a zero in a policy: it would be taken for left out.
+const zeroNumber = "is 0: want more, or it left out, for the default"
 
 // readPolicies reads which policies to run, and the user's own.
 func (s *Setup) readPolicies(root *conf.Table) {
@@ -183,6 +219,17 @@ func (s *Setup) readPolicies(root *conf.Table) {
 	own, faults := root.Table("policy"), root.Faults()
 	var numbers Own
 	numbers.ReadEngine(own)
+	for _, n := range []struct {
+		table, key string
+		value      int64
+	}{
+		{"quota", "capacity", int64(numbers.Quota.Capacity)}, {"quota", "transient_cost", int64(numbers.Quota.TransientCost)}, {"quota", "throttling_cost", int64(numbers.Quota.ThrottlingCost)},
+		{"backoff", "transient", int64(numbers.Backoff.Transient)}, {"backoff", "throttling", int64(numbers.Backoff.Throttling)}, {"backoff", "max", int64(numbers.Backoff.Max)},
+	} {
+		if own.Faults() == faults && n.value == 0 && own.Table(n.table).Has(n.key) {
+			own.Fault(n.table+"."+n.key, zeroNumber)
+		}
+	}
 	own.Truth("pacing", &numbers.Pacing)
 	own.Done()
 	if root.Faults() > faults {

@@ -8,6 +8,7 @@ import (
 	"github.com/reprise-go/reprise/cmd/reprise/internal/proxyconf"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/fastbackoff"
 	"github.com/reprise-go/reprise/internal/sim"
 )
 
@@ -35,7 +36,7 @@ func FindPolicies(names []string) (found []sim.Policy, err error) {
 	known := PolicyNames()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("%q: want %s", scenario.Shorten(name), strings.Join(known, ", "))
+			return nil, fmt.Errorf("%q: %swant %s", scenario.Shorten(name), scenario.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 	}
 	for _, p := range sim.Policies() {
@@ -53,6 +54,28 @@ const OwnName = "own"
 type Own struct {
 	proxyconf.Settings
 	Pacing bool
+}
+
+// Check returns the first number that is wrong or has no effect, or false.
+func (o Own) Check() (proxyconf.Fault, bool) {
+	if fault, wrong := o.Settings.Check(); wrong {
+		return fault, true
+	}
+	once := o.MaxAttempts == 1
+	for _, idle := range []struct {
+		is        bool
+		key, text string
+	}{
+		{once && o.Quota != (engine.Quota{}), "quota.capacity", "or a cost is given and max_attempts is 1: want 2 or more, or there is no retry to pay for"},
+		{once && o.Backoff != (fastbackoff.Schedule{}), "backoff.transient", "or another delay is given and max_attempts is 1: want 2 or more, or there is no retry that waits"},
+		{once && o.Pacing, "pacing", "is about a retry that the quota refuses and max_attempts is 1: want 2 or more with it"},
+		{o.Mode == engine.Legacy && o.Pacing, "pacing", "is about a retry that the quota refuses, and legacy mode has none: want mode standard or adaptive with it"},
+	} {
+		if idle.is {
+			return proxyconf.Fault{Key: idle.key, Text: idle.text}, true
+		}
+	}
+	return proxyconf.Fault{}, false
 }
 
 // Policy makes the policy, once Check has found nothing wrong.

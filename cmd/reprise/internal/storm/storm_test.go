@@ -71,6 +71,14 @@ func TestBuiltins(t *testing.T) {
 	assert.Greater(t, herd["standard"].SuccessRate, herd["none"].SuccessRate+0.15)
 }
 
+// What they say has its effect, as what files say must.
+func TestBuiltinsSayNothingInVain(t *testing.T) {
+	for _, s := range Builtin() {
+		require.NoError(t, s.Scenario.Validate(), s.Name)
+		assert.Empty(t, s.Scenario.WithoutEffect(), s.Name)
+	}
+}
+
 // tiny is a scenario that takes a blink.
 const tiny = `
 name: tiny
@@ -105,8 +113,8 @@ func runTiny(t *testing.T) Result {
 func TestTable(t *testing.T) {
 	assert.Equal(t, strings.TrimPrefix(`
 tiny: a test (999 calls offered in 10s, seed 5)
-`, "\n"), strings.SplitAfterN(Table(runTiny(t)), "\n", 2)[0])
-	lines := strings.Split(Table(runTiny(t)), "\n")
+`, "\n"), strings.SplitAfterN(Table(runTiny(t), 0), "\n", 2)[0])
+	lines := strings.Split(Table(runTiny(t), 0), "\n")
 	require.Len(t, lines, 1+7+7+1)
 	assert.Contains(t, lines[2], "success")
 	assert.Contains(t, lines[4], "none")

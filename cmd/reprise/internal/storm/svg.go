@@ -14,6 +14,16 @@ type Picture struct {
 	Text []byte
 }
 
+// PictureNames are the files that there may be.
+func PictureNames() (names []string) {
+	for _, c := range courses {
+		names = append(names, pictureName(c.id))
+	}
+	return names
+}
+
+func pictureName(id string) string { return id + ".svg" }
+
 const (
 	pictureMargin = 12
 	pictureHead   = 58 // title, text, and the first line of the legend
@@ -30,7 +40,7 @@ func SVG(s Setup, r Result) (pictures []Picture, err error) {
 	}
 	for _, c := range charts {
 		if c.Wide != "" {
-			pictures = append(pictures, Picture{c.ID + ".svg", c.file()})
+			pictures = append(pictures, Picture{pictureName(c.ID), c.file()})
 		}
 	}
 	return pictures, nil

@@ -6,30 +6,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
-// titleWidth is that of the first lines.
+// titleWidth is that of the first lines at the most.
 const titleWidth = 88
 
-// Table lays the result out as plain text, less than 96 columns wide.
-func Table(r Result) string {
+// Table lays the result out as plain text, for a terminal of so many columns; of 72 or
+// more none of its lines is broken. 0 is any number, of which it takes less than 96.
+func Table(r Result, columns int) string {
 	var b strings.Builder
 	title := r.Scenario
 	if r.About != "" {
 		title += ": " + r.About
 	}
 	title += fmt.Sprintf(" (%s calls offered in %s, seed %d)", short(r.most()), span(r.DurationMS), r.Seed)
-	for line := range strings.Lines(text.WrapSoft(scenario.Printable(title), titleWidth)) {
+	for line := range strings.Lines(text.WrapSoft(scenario.Printable(title), grid.Within(titleWidth, columns))) {
 		b.WriteString(strings.TrimSpace(line) + "\n")
 	}
 
-	b.WriteString(render(mainHeads, mainRows(r)))
-	b.WriteString(render(lossHeads, lossRows(r)))
+	b.WriteString(grid.Render(columns, mainHeads, mainRows(r)))
+	b.WriteString(grid.Render(columns, lossHeads, lossRows(r)))
 	return b.String()
 }
 
@@ -41,9 +41,16 @@ var (
 
 func mainRows(r Result) (rows [][]string) {
 	for _, p := range r.Policies {
+		success, latency := percent(p.SuccessRate), [3]string{span(p.Latency.P50), span(p.Latency.P99), span(p.Latency.P999)}
+		if p.Successes == 0 { // none has a latency
+			latency = [3]string{"-", "-", "-"}
+		}
+		if p.Calls == 0 {
+			success = "-"
+		}
 		rows = append(rows, []string{
-			p.Policy, percent(p.SuccessRate), whole0(p.LoadPerSec), whole0(p.PeakPerSec), fmt.Sprintf("%.2f", p.Amplification),
-			span(p.Latency.P50), span(p.Latency.P99), span(p.Latency.P999), recovery(p.Recovery),
+			p.Policy, success, whole0(p.LoadPerSec), whole0(p.PeakPerSec), fmt.Sprintf("%.2f", p.Amplification),
+			latency[0], latency[1], latency[2], recovery(p.Recovery),
 		})
 	}
 	return rows
@@ -61,18 +68,6 @@ func lossRows(r Result) (rows [][]string) {
 		})
 	}
 	return rows
-}
-
-func render(heads []string, rows [][]string) string {
-	t := grid.New(heads...)
-	for _, row := range rows {
-		cells := make(table.Row, len(row))
-		for i, cell := range row {
-			cells[i] = cell
-		}
-		t.AppendRow(cells)
-	}
-	return t.Render() + "\n"
 }
 
 // Legend says what the columns are.
