@@ -25,7 +25,7 @@ const (
 	defaultDuration = 10 * time.Second
 	defaultRate     = 2000
 	defaultWorkers  = 256
-	defaultCoalesce = 100 * time.Millisecond // where nothing but adaptive mode is asked for
+	defaultCoalesce = time.Minute // where nothing but adaptive mode is asked for
 )
 
 // defaults are the variables in the tags below.
@@ -81,7 +81,7 @@ Examples:
   reprise drive --calls 1000000 --html run.html    a million calls, as fast as they go
   reprise drive --faults throttle=30% --outage none --service dynamodb
   reprise drive --mode adaptive --html run.html    the send rate follows what the server can take
-  reprise drive --mode adaptive --capacity 500 --rate 750 --latency 20ms --coalesce 100ms
+  reprise drive --mode adaptive --capacity 500 --rate 750 --latency 20ms --coalesce 1m
   reprise drive --mode legacy --duration 5s --json
   reprise drive --settings --profile prod          mode and attempts as the environment and the config file have them
   reprise drive --target http://127.0.0.1:8080/ --rate 500`

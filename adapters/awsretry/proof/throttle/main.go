@@ -55,7 +55,7 @@ func main() {
 	flag.DurationVar(&l.latency, "latency", 5*time.Millisecond, "of each answer")
 	flag.IntVar(&l.workers, "workers", 64, "calls at a time")
 	flag.DurationVar(&l.lasts, "time", 30*time.Second, "for each client, 100ms to 10m")
-	flag.DurationVar(&l.window, "window", 20*time.Millisecond, "of throttle coalescing")
+	flag.DurationVar(&l.window, "window", time.Minute, "of throttle coalescing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

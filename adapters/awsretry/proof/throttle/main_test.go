@@ -25,7 +25,7 @@ func inMemory(handler http.Handler) (url string, transport *http.Transport, stop
 
 // The table in virtual time, where no client is slowed down by the machine.
 func TestVirtual(t *testing.T) {
-	l := load{perSecond: 1000, latency: 5 * time.Millisecond, workers: 64, lasts: 500 * time.Millisecond, window: 20 * time.Millisecond}
+	l := load{perSecond: 1000, latency: 5 * time.Millisecond, workers: 64, lasts: 500 * time.Millisecond, window: time.Minute}
 	out := new(strings.Builder)
 	if *virtual > 0 {
 		l.lasts = *virtual
@@ -42,7 +42,7 @@ func TestVirtual(t *testing.T) {
 // machine that is busy too, for it takes two requests at once of eight.
 func TestCompare(t *testing.T) {
 	out := new(strings.Builder)
-	l := load{perSecond: 20, latency: time.Millisecond, workers: 8, lasts: 300 * time.Millisecond, window: 20 * time.Millisecond}
+	l := load{perSecond: 20, latency: time.Millisecond, workers: 8, lasts: 300 * time.Millisecond, window: time.Minute}
 	require.NoError(t, compare(t.Context(), out, l, overTCP))
 	for _, c := range clients(l.window) {
 		assert.Contains(t, out.String(), "| "+c.name+" |")
