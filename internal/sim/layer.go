@@ -62,9 +62,8 @@ func (w *world) begin(c *caller, shard uint32, from request, looped bool) {
 	l := &w.layers[c.layer]
 	f.gen++
 	f.birth, f.began = f.gen, w.now
-	f.from = from
-	f.caller, f.shard, f.layer, f.looped = c.index, shard, uint8(c.layer), looped
-	f.attempts, f.class, f.reason = 0, failed, 0
+	f.caller, f.layer, f.looped, f.class = c.index, uint8(c.layer), looped, failed
+	*w.flights.cargo(i) = cargo{from: from, shard: shard}
 	switch {
 	case c.engine == nil:
 		c.own.Begin(time.Duration(w.now))
@@ -123,11 +122,12 @@ func (w *world) hopeless(f *flight, wait time.Duration) bool {
 }
 
 func (w *world) stand(c *caller, i uint32, f *flight) {
-	f.standing, f.next = inLine, 0
+	f.standing = inLine
+	w.flights.cargo(i).next = 0
 	if c.first == 0 {
 		c.first = i + 1
 	} else {
-		w.flights.at(c.last - 1).next = i + 1
+		w.flights.cargo(c.last - 1).next = i + 1
 	}
 	c.last = i + 1
 	c.waiting++
@@ -159,7 +159,7 @@ func (w *world) serveLine(c *caller) {
 			c.waiting--
 			w.waiting--
 		}
-		c.first = f.next
+		c.first = w.flights.cargo(i).next
 		if f.standing == lost {
 			w.flights.put(i, f)
 		} else {
@@ -172,7 +172,6 @@ func (w *world) serveLine(c *caller) {
 func (w *world) send(i uint32, f *flight) {
 	f.gen++
 	f.standing = sent
-	f.attempts++
 	l := &w.layers[f.layer]
 	w.result.Sent[l.index]++
 	if l.index == 0 {
@@ -181,7 +180,7 @@ func (w *world) send(i uint32, f *flight) {
 	if l.Timeout > 0 {
 		w.queue(w.lane(l.index, timeoutLane), w.now+int64(l.Timeout), attemptTimesOut, i, f.gen, 0)
 	}
-	w.queue(w.lane(l.index, outLane), w.now+int64(l.Latency), requestArrives, i, f.gen, uint32(l.index+1)<<layerShift|f.shard)
+	w.queue(w.lane(l.index, outLane), w.now+int64(l.Latency), requestArrives, i, f.gen, uint32(l.index+1)<<layerShift|w.flights.cargo(i).shard)
 }
 
 // reply sends an answer up to the layer of a flight, if it still waits for one.

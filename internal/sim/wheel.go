@@ -20,7 +20,7 @@ type wheel struct {
 	// whose tick differs from it in digit n and in none above.
 	first    [levels][slotCount]uint32
 	occupied [levels][slotCount / 64]uint64 // a bit for each list that is not empty
-	bundles  []bundle
+	bundles  slab[bundle]
 	free     uint32 // list of bundles, as bundle+1
 }
 
@@ -29,7 +29,8 @@ type wheel struct {
 type bundle struct {
 	events [15]event
 	count  uint32
-	next   uint32 // bundle+1
+	next   uint32    // bundle+1
+	_      [24]uint8 // so that no event lies in two cache lines
 }
 
 func (w *wheel) push(e event) {
@@ -41,12 +42,12 @@ func (w *wheel) push(e event) {
 	level := (bits.Len64(uint64(tick^w.tick)) - 1) / slotBits
 	slot := tick >> (level * slotBits) & (slotCount - 1)
 	n := w.first[level][slot]
-	if n == 0 || w.bundles[n-1].count == uint32(len(bundle{}.events)) {
+	if n == 0 || w.bundles.at(n-1).count == uint32(len(bundle{}.events)) {
 		n = w.take(n)
 		w.first[level][slot] = n
 		w.occupied[level][slot/64] |= 1 << (slot % 64)
 	}
-	b := &w.bundles[n-1]
+	b := w.bundles.at(n - 1)
 	b.events[b.count] = e
 	b.count++
 }
@@ -55,10 +56,9 @@ func (w *wheel) push(e event) {
 func (w *wheel) take(next uint32) uint32 {
 	n := w.free
 	if n == 0 {
-		w.bundles = append(w.bundles, bundle{})
-		n = uint32(len(w.bundles))
+		n = w.bundles.add() + 1
 	}
-	b := &w.bundles[n-1]
+	b := w.bundles.at(n - 1)
 	w.free = b.next // 0 in a new one, when there is none free
 	b.count, b.next = 0, next
 	return n
@@ -92,13 +92,11 @@ func (w *wheel) turn(limit int64) bool {
 		w.first[level][slot] = 0
 		w.occupied[level][slot/64] &^= 1 << (slot % 64)
 		for n != 0 {
-			b := w.bundles[n-1] // a copy: pushing may move or reuse it
-			w.bundles[n-1].next = w.free
-			w.free = n
+			b := w.bundles.at(n - 1)
 			for i := range b.events[:b.count] {
 				w.push(b.events[i])
 			}
-			n = b.next
+			n, b.next, w.free = b.next, w.free, n
 		}
 		if len(w.near) > 0 {
 			return true

@@ -83,8 +83,8 @@ func TestLaneGrowsInOrder(t *testing.T) {
 // Half of what a simulation waits for is memory.
 func TestSizes(t *testing.T) {
 	require.EqualValues(t, 32, reflect.TypeFor[event]().Size())
-	require.LessOrEqual(t, reflect.TypeFor[flight]().Size(), uintptr(88))
-	require.EqualValues(t, 488, reflect.TypeFor[bundle]().Size())
+	require.EqualValues(t, 64, reflect.TypeFor[flight]().Size())
+	require.EqualValues(t, 8*64, reflect.TypeFor[bundle]().Size())
 }
 
 // Events of one instant happen in the order in which they were scheduled, wherever

@@ -104,7 +104,12 @@ func (w *world) next() (e event, ok bool) {
 			first, at = laneID(id), h.at
 		}
 	}
-	if top := w.wheel.peek(at); top != nil && (first < 0 || top.at < at || top.at == at && top.key < w.heads[first].key) {
+	tick := w.wheel.tick
+	top := w.wheel.peek(at)
+	if w.wheel.tick != tick {
+		w.flights.fetch(w.wheel.near)
+	}
+	if top != nil && (first < 0 || top.at < at || top.at == at && top.key < w.heads[first].key) {
 		return w.wheel.pop(), true
 	}
 	if first < 0 {
@@ -168,7 +173,7 @@ func (w *world) happen(e *event) {
 		}
 	case pauseEnds:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
-			w.ends(e.slot, f, f.reason)
+			w.ends(e.slot, f, engine.ReasonQuota)
 		}
 	case limiterMayAdmit:
 		w.layers[e.slot].callers[e.aux].asks = false
