@@ -8,7 +8,7 @@ import (
 )
 
 // answered takes an attempt's answer to what decides.
-func (w *world) answered(i uint32, f *flight, r result) {
+func (w *world) answered(i uint32, f *flight, shard uint32, r result) {
 	c := w.callerOf(f)
 	f.gen++ // the attempt's time-out is void
 	if r == succeeded {
@@ -28,14 +28,14 @@ func (w *world) answered(i uint32, f *flight, r result) {
 	switch {
 	case d.Reason == engine.ReasonRetry && d.Delay == 0:
 		w.result.Retries++
-		w.admit(i, f)
+		w.admit(i, f, shard)
 	case d.Reason == engine.ReasonRetry:
 		w.result.Retries++
 		f.standing = backing
-		w.later(w.now+int64(d.Delay), backoffEnds, i, f.gen, 0)
+		w.later(w.now+int64(d.Delay), backoffEnds, request{i, f.gen, shard}, 0)
 	case d.Reason == engine.ReasonQuota && d.Delay > 0:
 		f.standing = pausing
-		w.later(w.now+int64(d.Delay), pauseEnds, i, f.gen, 0)
+		w.later(w.now+int64(d.Delay), pauseEnds, request{i, f.gen, shard}, 0)
 	default:
 		w.ends(i, f, d.Reason)
 	}

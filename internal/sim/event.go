@@ -9,8 +9,8 @@ const (
 	callArrives     kind = iota // of the open loop; the next one is drawn then
 	burstArrives                // aux: how many calls
 	callBegins                  // of a closed loop; aux: the caller
-	requestArrives              // at the layer below; aux: the shard
-	serviceEnds                 // aux: the shard
+	requestArrives              // aux: the layer that it arrives at
+	serviceEnds                 // aux: 1 if the cache did not help
 	answerArrives               // aux: the result
 	attemptTimesOut             //
 	deadlinePasses              // gen: the call's birth
@@ -39,11 +39,17 @@ type event struct {
 	//
 	//	bits 63..8  order in which they were scheduled, from 0
 	//	bits  7..0  kind
-	key  uint64
-	slot uint32 // of the flight
-	gen  uint32 // of the flight when this was scheduled: another one by then means that it is void
-	aux  uint32
-	_    uint32
+	key uint64
+	request
+	aux uint32
+}
+
+// request is an attempt of a flight, as whoever has to do with it knows it: the
+// flight itself is seldom in the cache.
+type request struct {
+	slot  uint32 // of the flight
+	gen   uint32 // of the flight at that time: another one by now means that this is void
+	shard uint32 // that it is for
 }
 
 func (e *event) kind() kind { return kind(e.key) }

@@ -37,11 +37,11 @@ type flight struct {
 // answers to all but one that is under way did.
 func (f *flight) attempts() int { return int(f.gen-f.birth+1) / 2 }
 
-// cargo is what is looked at less often than the flight that it belongs to.
+// cargo is what few flights have, and lies apart from them: those of gateways and
+// those that may stand in a limiter's line.
 type cargo struct {
-	from  request // of the layer above, which this call answers
-	shard uint32
-	next  uint32 // in a limiter's line, as flight+1
+	from request // of the layer above, which this call answers; of a client, only the shard
+	next uint32  // in the line, as flight+1
 }
 
 // hangar holds the flights.

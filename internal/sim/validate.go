@@ -13,6 +13,7 @@ const (
 	maxSamples  = 100_000
 	maxLayers   = 16
 	maxCallers  = 1_000_000
+	maxShards   = 1<<24 - 1
 	maxRate     = 1e8
 )
 
@@ -119,7 +120,7 @@ func (s *Scenario) checkLoad(c *checker) {
 
 func (s *Scenario) checkServer(c *checker) {
 	v := &s.Server
-	c.count("server.shards", v.Shards, 1, maxShards-1)
+	c.count("server.shards", v.Shards, 1, maxShards)
 	c.count("server.workers", v.Workers, 0, math.MaxInt32)
 	c.count("server.queue", v.Queue, 0, 1<<30)
 	c.time("server.service.mean", v.Service.Mean)

@@ -94,9 +94,9 @@ func TestOneInstant(t *testing.T) {
 	for i := range uint32(30) {
 		switch i % 3 {
 		case 0:
-			w.later(5, callBegins, i, 0, 0)
+			w.later(5, callBegins, request{slot: i}, 0)
 		default:
-			w.queue(laneID(i%3-1), 5, callBegins, i, 0, 0)
+			w.queue(laneID(i%3-1), 5, callBegins, request{slot: i}, 0)
 		}
 	}
 	for i := range uint32(30) {

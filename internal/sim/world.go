@@ -81,14 +81,14 @@ func (w *world) key(k kind) uint64 {
 }
 
 // later schedules an event whose time is like no other's.
-func (w *world) later(at int64, k kind, slot, gen, aux uint32) {
-	w.wheel.push(event{at: at, key: w.key(k), slot: slot, gen: gen, aux: aux})
+func (w *world) later(at int64, k kind, r request, aux uint32) {
+	w.wheel.push(event{at, w.key(k), r, aux})
 }
 
 // queue schedules an event behind those of its lane.
-func (w *world) queue(id laneID, at int64, k kind, slot, gen, aux uint32) {
+func (w *world) queue(id laneID, at int64, k kind, r request, aux uint32) {
 	l := &w.lanes[id]
-	e := event{at: at, key: w.key(k), slot: slot, gen: gen, aux: aux}
+	e := event{at, w.key(k), r, aux}
 	if l.empty() {
 		w.heads[id] = head{e.at, e.key}
 	}
@@ -156,12 +156,12 @@ func (w *world) happen(e *event) {
 		w.serviceEnds(e)
 	case answerArrives:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
-			w.answered(e.slot, f, result(e.aux))
+			w.answered(e.slot, f, e.shard, result(e.aux))
 		}
 	case attemptTimesOut:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
 			w.point.TimedOut++
-			w.answered(e.slot, f, transient)
+			w.answered(e.slot, f, e.shard, transient)
 		}
 	case deadlinePasses:
 		if f := w.flights.at(e.slot); f.birth == e.gen {
@@ -169,7 +169,7 @@ func (w *world) happen(e *event) {
 		}
 	case backoffEnds:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
-			w.admit(e.slot, f)
+			w.admit(e.slot, f, e.shard)
 		}
 	case pauseEnds:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
@@ -233,7 +233,7 @@ func (w *world) build(p Policy) error {
 	w.shards = make([]shard, w.Server.Shards)
 	w.applyFaults()
 	for at := int64(w.Sample); at <= w.end; at += int64(w.Sample) {
-		w.queue(sampleLane, at, sampleDue, 0, 0, 0)
+		w.queue(sampleLane, at, sampleDue, request{}, 0)
 	}
 	w.buildFaults()
 	w.buildLoad()
