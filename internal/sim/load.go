@@ -15,8 +15,8 @@ func (w *world) buildLoad() {
 	load := &w.Load
 	w.arrive = arrivals{times: newStream(w.Seed, forArrivals), callers: newStream(w.Seed, forCallers), keys: newStream(w.Seed, forKeys)}
 	w.redrawArrival()
-	for _, b := range sortedBursts(load.Bursts) {
-		w.queue(burstLane, int64(b.At), burstArrives, request{}, uint32(b.Calls))
+	for _, b := range load.Bursts {
+		w.later(int64(b.At), burstArrives, request{}, uint32(b.Calls))
 	}
 	for i := range load.Loops {
 		at := int64(float64(load.Warm) * float64(i) / float64(load.Loops))

@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -155,8 +153,4 @@ func (s *Scenario) checkFault(c *checker, at string, f Fault) {
 	default:
 		c.want(f.Amount == 0, at+"amount", "is %v: %s has none", f.Amount, f.Kind)
 	}
-}
-
-func sortedBursts(bursts []Burst) []Burst {
-	return slices.SortedStableFunc(slices.Values(bursts), func(a, b Burst) int { return cmp.Compare(a.At, b.At) })
 }

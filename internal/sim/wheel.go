@@ -16,6 +16,10 @@ type wheel struct {
 	near []event // 4-ary heap: all events of the ticks up to tick
 	tick int64
 
+	// quiet is a tick before which nothing but near has events: while other events
+	// come first, the wheel need not be asked again.
+	quiet int64
+
 	// first holds the lists of the events after tick, as bundle+1: level n has those
 	// whose tick differs from it in digit n and in none above.
 	first    [levels][slotCount]uint32
@@ -39,6 +43,7 @@ func (w *wheel) push(e event) {
 		w.pushNear(e)
 		return
 	}
+	w.quiet = min(w.quiet, tick)
 	level := (bits.Len64(uint64(tick^w.tick)) - 1) / slotBits
 	slot := tick >> (level * slotBits) & (slotCount - 1)
 	n := w.first[level][slot]
@@ -67,7 +72,7 @@ func (w *wheel) take(next uint32) uint32 {
 // peek returns the first event, or nil if there is none up to limit. It does not
 // turn the wheel beyond: what is scheduled by then would all go to the heap.
 func (w *wheel) peek(limit int64) *event {
-	if len(w.near) == 0 && !w.turn(limit) {
+	if len(w.near) == 0 && (limit>>tickShift < w.quiet || !w.turn(limit)) {
 		return nil
 	}
 	return &w.near[0]
@@ -85,6 +90,7 @@ func (w *wheel) turn(limit int64) bool {
 		}
 		tick := (here&^(slotCount-1) | int64(slot)) << shift
 		if tick > limit>>tickShift {
+			w.quiet = tick
 			return false
 		}
 		w.tick = tick
@@ -103,6 +109,7 @@ func (w *wheel) turn(limit int64) bool {
 		}
 		level = -1 // they are on the levels below now
 	}
+	w.quiet = never
 	return false
 }
 

@@ -44,9 +44,6 @@ type laneID int
 
 const (
 	arrivalLane laneID = iota
-	burstLane
-	faultLane
-	sampleLane
 	layerLanes
 )
 
@@ -233,7 +230,7 @@ func (w *world) build(p Policy) error {
 	w.shards = make([]shard, w.Server.Shards)
 	w.applyFaults()
 	for at := int64(w.Sample); at <= w.end; at += int64(w.Sample) {
-		w.queue(sampleLane, at, sampleDue, request{}, 0)
+		w.later(at, sampleDue, request{}, 0)
 	}
 	w.buildFaults()
 	w.buildLoad()
