@@ -34,14 +34,26 @@ const (
 // event is something that will happen: a value, so that queues hold no pointers
 // and the collector has nothing to look for.
 type event struct {
+	moment
+	request
+	aux uint32
+}
+
+// moment is an event's place in the order of all: by time, then as they were
+// scheduled. No two are equal, so the order does not depend on the queue.
+type moment struct {
 	at int64 // nanoseconds since the beginning
 	// key tells events of one instant apart.
 	//
-	//	bits 63..8  order in which they were scheduled, from 0
+	//	bits 63..8  order in which they were scheduled, from 1
 	//	bits  7..0  kind
 	key uint64
-	request
-	aux uint32
+}
+
+func (m *moment) kind() kind { return kind(m.key) }
+
+func (m *moment) before(o moment) bool {
+	return m.at < o.at || m.at == o.at && m.key < o.key
 }
 
 // request is an attempt of a flight, as whoever has to do with it knows it: the
@@ -50,14 +62,6 @@ type request struct {
 	slot  uint32 // of the flight
 	gen   uint32 // of the flight at that time: another one by now means that this is void
 	shard uint32 // that it is for
-}
-
-func (e *event) kind() kind { return kind(e.key) }
-
-// before is the order of all events: by time, then as they were scheduled. No two
-// are equal, so the order does not depend on the queue.
-func (e *event) before(o *event) bool {
-	return e.at < o.at || e.at == o.at && e.key < o.key
 }
 
 // never is later than every event.

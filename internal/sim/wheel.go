@@ -134,7 +134,7 @@ func (w *wheel) pushNear(e event) {
 	heap, i := w.near, len(w.near)-1
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !e.before(&heap[parent]) {
+		if !e.before(heap[parent].moment) {
 			break
 		}
 		heap[i] = heap[parent]
@@ -161,11 +161,11 @@ func (w *wheel) pop() event {
 		}
 		least := child
 		for c := child + 1; c < min(child+4, len(heap)); c++ {
-			if heap[c].before(&heap[least]) {
+			if heap[c].before(heap[least].moment) {
 				least = c
 			}
 		}
-		if !heap[least].before(&last) {
+		if !heap[least].before(last.moment) {
 			break
 		}
 		heap[i] = heap[least]

@@ -18,7 +18,7 @@ type world struct {
 
 	wheel wheel
 	lanes []lane
-	heads []head // of the lanes
+	heads []moment // when each lane's first event is due
 
 	flights hangar
 	layers  []layer
@@ -31,12 +31,6 @@ type world struct {
 	result  Result
 	point   Point // counts since the last sample
 	waiting int   // calls in limiters' lines
-}
-
-// head is when a lane's first event is due.
-type head struct {
-	at  int64
-	key uint64
 }
 
 // laneID is a lane. Each layer has four more.
@@ -72,41 +66,40 @@ func (clock) Sleep(context.Context, time.Duration, <-chan struct{}) {}
 
 func (w *world) time() time.Time { return epoch.Add(time.Duration(w.now)) }
 
-func (w *world) key(k kind) uint64 {
+func (w *world) moment(at int64, k kind) moment {
 	w.order++
-	return w.order<<8 | uint64(k)
+	return moment{at, w.order<<8 | uint64(k)}
 }
 
 // later schedules an event whose time is like no other's.
 func (w *world) later(at int64, k kind, r request, aux uint32) {
-	w.wheel.push(event{at, w.key(k), r, aux})
+	w.wheel.push(event{w.moment(at, k), r, aux})
 }
 
 // queue schedules an event behind those of its lane.
 func (w *world) queue(id laneID, at int64, k kind, r request, aux uint32) {
 	l := &w.lanes[id]
-	e := event{at, w.key(k), r, aux}
+	e := event{w.moment(at, k), r, aux}
 	if l.empty() {
-		w.heads[id] = head{e.at, e.key}
+		w.heads[id] = e.moment
 	}
 	l.push(e)
 }
 
 // next takes the first of all events.
 func (w *world) next() (e event, ok bool) {
-	first, at := laneID(-1), int64(never)
+	first, due := -1, moment{at: never}
 	for id := range w.heads {
-		h := &w.heads[id]
-		if h.at < at || h.at == at && first >= 0 && h.key < w.heads[first].key {
-			first, at = laneID(id), h.at
+		if head := &w.heads[id]; head.before(due) {
+			first, due = id, *head
 		}
 	}
 	tick := w.wheel.tick
-	top := w.wheel.peek(at)
+	top := w.wheel.peek(due.at)
 	if w.wheel.tick != tick {
 		w.flights.fetch(w.wheel.near)
 	}
-	if top != nil && (first < 0 || top.at < at || top.at == at && top.key < w.heads[first].key) {
+	if top != nil && top.before(due) {
 		return w.wheel.pop(), true
 	}
 	if first < 0 {
@@ -117,8 +110,7 @@ func (w *world) next() (e event, ok bool) {
 	if l.empty() {
 		w.heads[first].at = never
 	} else {
-		next := l.peek()
-		w.heads[first] = head{next.at, next.key}
+		w.heads[first] = l.peek().moment
 	}
 	return e, true
 }
@@ -216,7 +208,7 @@ func newWorld(s Scenario, p Policy, watch Watch) (*world, error) {
 // build makes callers and server, and schedules what is known from the beginning.
 func (w *world) build(p Policy) error {
 	w.lanes = make([]lane, w.lane(len(w.Layers), 0))
-	w.heads = make([]head, len(w.lanes))
+	w.heads = make([]moment, len(w.lanes))
 	for i := range w.heads {
 		w.heads[i].at = never
 	}
