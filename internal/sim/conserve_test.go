@@ -72,9 +72,10 @@ func TestConservation(t *testing.T) {
 	for round := range rounds {
 		s := anyScenario(rng)
 		for _, p := range Policies() {
-			ended, ok := uint64(0), uint64(0)
+			ended, ok, attempts := uint64(0), uint64(0), uint64(0)
 			w, err := newWorld(s, p, Watch{Ended: func(e Ended) {
 				ended++
+				attempts += uint64(e.Attempts)
 				if e.OK {
 					ok++
 				}
@@ -92,6 +93,7 @@ func TestConservation(t *testing.T) {
 			require.Equal(t, r.Offered, ended, name)
 			require.Equal(t, r.Offered, r.Ended, name)
 			require.Equal(t, r.Succeeded, ok, name)
+			require.Equal(t, r.Sent[0], attempts, name)
 			stopped := uint64(0)
 			for _, n := range r.Stops {
 				stopped += n

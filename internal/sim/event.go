@@ -74,6 +74,7 @@ type lane struct {
 	ring []event // a power of two of them
 	head uint64  // next out
 	tail uint64  // next in
+	cold bool    // its events wait for long: their flights are in no cache by then
 }
 
 // push appends an event that is not before the last one.
@@ -86,7 +87,7 @@ func (l *lane) push(e event) {
 }
 
 func (l *lane) grow() {
-	ring := make([]event, max(2*len(l.ring), 16))
+	ring := make([]event, max(2*len(l.ring), fetchAhead))
 	for i := l.head; i != l.tail; i++ {
 		ring[i&uint64(len(ring)-1)] = l.ring[i&uint64(len(l.ring)-1)]
 	}
@@ -101,4 +102,17 @@ func (l *lane) pop() event {
 	e := l.ring[l.head&uint64(len(l.ring)-1)]
 	l.head++
 	return e
+}
+
+// fetchAhead is how many events of a lane have their flights fetched together.
+const fetchAhead = 16
+
+// ahead returns the next fetchAhead events, once in so many; else none. Behind the
+// last one there are old ones, whose flights it is of no use and no harm to fetch.
+func (l *lane) ahead() []event {
+	if !l.cold || l.head%fetchAhead != 0 {
+		return nil
+	}
+	i := l.head & uint64(len(l.ring)-1)
+	return l.ring[i : i+fetchAhead]
 }

@@ -50,7 +50,7 @@ type hangar struct {
 	cargoes slab[cargo]
 	free    []uint32 // flights; the last one freed is used first, while it is in the cache
 	live    int
-	fetched uint32
+	fetched uint32 // by fetch: a sum of no meaning
 }
 
 func (h *hangar) at(i uint32) *flight { return h.flights.at(i) }
@@ -78,8 +78,8 @@ func (h *hangar) put(i uint32, f *flight) {
 	h.free = append(h.free, i)
 }
 
-// fetch reads a word of the flight of each event, so that the waits for the memory
-// overlap. As the events happen, there would be one after the other.
+// fetch reads a word of each event's flight, so that the waits for the memory
+// overlap: when the events happen, there would be one after the other.
 func (h *hangar) fetch(events []event) {
 	sum := uint32(0)
 	for i := range events {
@@ -87,5 +87,5 @@ func (h *hangar) fetch(events []event) {
 			sum += h.at(slot).gen
 		}
 	}
-	h.fetched = sum // or nothing would need to be read
+	h.fetched = sum // or the compiler would read nothing
 }

@@ -94,9 +94,9 @@ func (w *world) next() (e event, ok bool) {
 			first, due = id, *head
 		}
 	}
-	tick := w.wheel.tick
+	before := w.wheel.tick
 	top := w.wheel.peek(due.at)
-	if w.wheel.tick != tick {
+	if w.wheel.tick != before {
 		w.flights.fetch(w.wheel.near)
 	}
 	if top != nil && top.before(due) {
@@ -106,6 +106,7 @@ func (w *world) next() (e event, ok bool) {
 		return event{}, false
 	}
 	l := &w.lanes[first]
+	w.flights.fetch(l.ahead())
 	e = l.pop()
 	if l.empty() {
 		w.heads[first].at = never
@@ -180,8 +181,8 @@ func (w *world) happen(e *event) {
 
 // Run simulates the scenario under a policy until every call has ended, or until
 // watch ends it. An error is a scenario that is wrong, an *InvalidError, or options
-// that make no engine. Blocks for as long as that takes: less than a second for a
-// million calls, most often. Reads no clock.
+// that make no engine. Blocks for as long as that takes: about a second for a
+// million calls. Reads no clock.
 func Run(s Scenario, p Policy, watch Watch) (Result, error) {
 	w, err := newWorld(s, p, watch)
 	if err != nil {
@@ -211,6 +212,10 @@ func (w *world) build(p Policy) error {
 	w.heads = make([]moment, len(w.lanes))
 	for i := range w.heads {
 		w.heads[i].at = never
+	}
+	for i := range w.Layers {
+		w.lanes[w.lane(i, timeoutLane)].cold = true
+		w.lanes[w.lane(i, deadlineLane)].cold = true
 	}
 	w.services, w.errors = newStream(w.Seed, forService), newStream(w.Seed, forErrors)
 	w.layers = make([]layer, len(w.Layers))
