@@ -8,13 +8,13 @@ import (
 )
 
 // answered takes an attempt's answer to what decides.
-func (w *world) answered(i uint32, f *flight, r result) {
+func (w *world) answered(i uint32, f *flight, shard uint32, r result) {
 	c := w.callerOf(f)
 	f.gen++ // the attempt's time-out is void
 	if r == succeeded {
 		switch {
 		case c.engine == nil:
-			c.own.Succeed(time.Duration(w.now), int(f.attempts))
+			c.own.Succeed(time.Duration(w.now), f.attempts())
 		case c.limited:
 			f.call.SucceedAt(w.time())
 		default:
@@ -28,14 +28,14 @@ func (w *world) answered(i uint32, f *flight, r result) {
 	switch {
 	case d.Reason == engine.ReasonRetry && d.Delay == 0:
 		w.result.Retries++
-		w.admit(i, f)
+		w.admit(i, f, shard)
 	case d.Reason == engine.ReasonRetry:
 		w.result.Retries++
 		f.standing = backing
-		w.later(w.now+int64(d.Delay), backoffEnds, i, f.gen, 0)
+		w.later(w.now+int64(d.Delay), backoffEnds, request{i, f.gen, shard}, 0)
 	case d.Reason == engine.ReasonQuota && d.Delay > 0:
-		f.standing, f.reason = pausing, d.Reason
-		w.later(w.now+int64(d.Delay), pauseEnds, i, f.gen, 0)
+		f.standing = pausing
+		w.later(w.now+int64(d.Delay), pauseEnds, request{i, f.gen, shard}, 0)
 	default:
 		w.ends(i, f, d.Reason)
 	}
@@ -44,9 +44,9 @@ func (w *world) answered(i uint32, f *flight, r result) {
 func (w *world) decide(c *caller, f *flight, class classify.Class) engine.Decision {
 	l := &w.layers[f.layer]
 	if c.engine == nil {
-		d := c.own.Fail(time.Duration(w.now), int(f.attempts), class, l.jitter.Uint64())
+		d := c.own.Fail(time.Duration(w.now), f.attempts(), class, l.jitter.Uint64())
 		if d.Reason == engine.ReasonRetry && l.Deadline > 0 && w.now+int64(d.Delay) >= f.began+int64(l.Deadline) {
-			c.own.Abandon(time.Duration(w.now), int(f.attempts), true)
+			c.own.Abandon(time.Duration(w.now), f.attempts(), true)
 			d = engine.Decision{Reason: engine.ReasonDeadline}
 		}
 		return d
@@ -63,7 +63,7 @@ func (w *world) outOfTime(i uint32, f *flight) {
 	switch f.standing {
 	case nowhere, lost:
 	case pausing:
-		w.ends(i, f, f.reason)
+		w.ends(i, f, engine.ReasonQuota)
 	default:
 		w.abandon(i, f, engine.ReasonDeadline)
 	}
@@ -75,7 +75,7 @@ func (w *world) abandon(i uint32, f *flight, reason engine.Reason) {
 	if c.engine != nil {
 		f.call.Abandon()
 	} else {
-		c.own.Abandon(time.Duration(w.now), int(f.attempts), f.standing == backing)
+		c.own.Abandon(time.Duration(w.now), f.attempts(), f.standing == backing)
 	}
 	w.ends(i, f, reason)
 }
@@ -94,10 +94,9 @@ func (w *world) ends(i uint32, f *flight, reason engine.Reason) {
 		default:
 			r = f.class
 		}
-		w.reply(f.from, r)
+		w.reply(w.flights.cargo(i).from, r)
 	}
 	c := w.callerOf(f)
-	f.birth = 0
 	if f.standing == inLine {
 		// It leaves the line when its turn comes.
 		f.standing = lost
@@ -122,7 +121,7 @@ func (w *world) countEnd(f *flight, reason engine.Reason, ok bool) {
 	if w.watch.Ended != nil {
 		w.watch.Ended(Ended{
 			Caller: int(f.caller), Began: time.Duration(f.began), At: time.Duration(w.now),
-			Attempts: int(f.attempts), OK: ok, Reason: reason,
+			Attempts: f.attempts(), OK: ok, Reason: reason,
 		})
 	}
 }

@@ -28,6 +28,14 @@ func crowded() sim.Scenario {
 	return s
 }
 
+// crowdedInTime is crowded with a deadline for each call and a time-out for each
+// attempt.
+func crowdedInTime() sim.Scenario {
+	s := crowded()
+	s.Layers[0].Deadline, s.Layers[0].Timeout = 40*time.Second, 20*time.Second
+	return s
+}
+
 func outage() sim.Scenario {
 	s := fleet()
 	s.Faults = []sim.Fault{{Kind: sim.Down, Start: 30 * time.Second, Length: 40 * time.Second}}
@@ -53,6 +61,7 @@ func BenchmarkRun(b *testing.B) {
 		{"scenario=outage/policy=standard", outage(), sim.Standard()},
 		{"scenario=throttled/policy=adaptive", throttledFleet(), sim.Adaptive()},
 		{"scenario=crowded/policy=standard", crowded(), sim.Standard()},
+		{"scenario=crowded-in-time/policy=standard", crowdedInTime(), sim.Standard()},
 	} {
 		b.Run(row.name, func(b *testing.B) {
 			b.ReportAllocs()

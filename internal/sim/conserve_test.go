@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,9 +72,10 @@ func TestConservation(t *testing.T) {
 	for round := range rounds {
 		s := anyScenario(rng)
 		for _, p := range Policies() {
-			ended, ok := uint64(0), uint64(0)
+			ended, ok, attempts := uint64(0), uint64(0), uint64(0)
 			w, err := newWorld(s, p, Watch{Ended: func(e Ended) {
 				ended++
+				attempts += uint64(e.Attempts)
 				if e.OK {
 					ok++
 				}
@@ -91,6 +93,7 @@ func TestConservation(t *testing.T) {
 			require.Equal(t, r.Offered, ended, name)
 			require.Equal(t, r.Offered, r.Ended, name)
 			require.Equal(t, r.Succeeded, ok, name)
+			require.Equal(t, r.Sent[0], attempts, name)
 			stopped := uint64(0)
 			for _, n := range r.Stops {
 				stopped += n
@@ -118,12 +121,9 @@ func TestConservation(t *testing.T) {
 			}
 			require.Zero(t, w.flights.live, name)
 			require.Zero(t, w.waiting, name)
-			free := uint32(0)
-			for i := w.flights.free; i != 0; i = w.flights.at(i - 1).next {
-				free++
-				require.LessOrEqual(t, free, w.flights.made, "a flight was freed twice")
-			}
-			require.Equal(t, w.flights.made, free, name)
+			free := slices.Sorted(slices.Values(w.flights.free))
+			require.Len(t, free, int(w.flights.flights.made), name)
+			require.Len(t, slices.Compact(free), len(free), "a flight was freed twice: %s", name)
 		}
 	}
 }

@@ -41,11 +41,22 @@
 //
 // # How it is fast
 //
-// An event is a value of 32 bytes, a call under way one of 88, both in arrays that
-// grow and are used again; once they have their size a run allocates nothing but
-// what adaptive limiters publish. Events whose time from now is always the same
-// (latencies, time-outs, deadlines, arrivals) need no sorting: they stand in lanes,
-// a queue for each kind. The others go through a timing wheel in front of a small
-// heap, so the millionth event in flight costs what the first did but for the
+// An event is a value of 32 bytes, a call under way one of 64, a cache line, both in
+// arrays that grow and are used again; once they have their size a run allocates
+// nothing but what adaptive limiters publish. Events whose time from now is always
+// the same (latencies, time-outs, deadlines, arrivals) need no sorting: they stand in
+// lanes, a queue for each kind. The others go through a timing wheel in front of a
+// small heap, so the millionth event in flight costs what the first did but for the
 // memory that it misses.
+//
+// With millions of calls under way, most events of a call that waits for long miss
+// the cache. So an event carries what its handler needs, most of the way does not
+// look at the call at all, and the calls of events that are due soon are read
+// together, before the first of these happens: their misses overlap.
+//
+//	go test ./internal/sim -run '^$' -bench Run -cpu 1
+//
+// measures it: one to three million calls a second of a core. Of the two million
+// that are under way in "crowded" each takes some 120 bytes; with a deadline and a
+// time-out, as in "crowded-in-time", some 300.
 package sim

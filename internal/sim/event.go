@@ -9,8 +9,8 @@ const (
 	callArrives     kind = iota // of the open loop; the next one is drawn then
 	burstArrives                // aux: how many calls
 	callBegins                  // of a closed loop; aux: the caller
-	requestArrives              // at the layer below; aux: the shard
-	serviceEnds                 // aux: the shard
+	requestArrives              // aux: the layer that it arrives at
+	serviceEnds                 // aux: 1 if the cache did not help
 	answerArrives               // aux: the result
 	attemptTimesOut             //
 	deadlinePasses              // gen: the call's birth
@@ -34,24 +34,34 @@ const (
 // event is something that will happen: a value, so that queues hold no pointers
 // and the collector has nothing to look for.
 type event struct {
+	moment
+	request
+	aux uint32
+}
+
+// moment is an event's place in the order of all: by time, then as they were
+// scheduled. No two are equal, so the order does not depend on the queue.
+type moment struct {
 	at int64 // nanoseconds since the beginning
 	// key tells events of one instant apart.
 	//
-	//	bits 63..8  order in which they were scheduled, from 0
+	//	bits 63..8  order in which they were scheduled, from 1
 	//	bits  7..0  kind
-	key  uint64
-	slot uint32 // of the flight
-	gen  uint32 // of the flight when this was scheduled: another one by then means that it is void
-	aux  uint32
-	_    uint32
+	key uint64
 }
 
-func (e *event) kind() kind { return kind(e.key) }
+func (m *moment) kind() kind { return kind(m.key) }
 
-// before is the order of all events: by time, then as they were scheduled. No two
-// are equal, so the order does not depend on the queue.
-func (e *event) before(o *event) bool {
-	return e.at < o.at || e.at == o.at && e.key < o.key
+func (m *moment) before(o moment) bool {
+	return m.at < o.at || m.at == o.at && m.key < o.key
+}
+
+// request is an attempt of a flight, as whoever has to do with it knows it: the
+// flight itself is seldom in the cache.
+type request struct {
+	slot  uint32 // of the flight
+	gen   uint32 // of the flight at that time: another one by now means that this is void
+	shard uint32 // that it is for
 }
 
 // never is later than every event.
@@ -64,6 +74,7 @@ type lane struct {
 	ring []event // a power of two of them
 	head uint64  // next out
 	tail uint64  // next in
+	cold bool    // its events wait for long: their flights are in no cache by then
 }
 
 // push appends an event that is not before the last one.
@@ -76,7 +87,7 @@ func (l *lane) push(e event) {
 }
 
 func (l *lane) grow() {
-	ring := make([]event, max(2*len(l.ring), 16))
+	ring := make([]event, max(2*len(l.ring), fetchAhead))
 	for i := l.head; i != l.tail; i++ {
 		ring[i&uint64(len(ring)-1)] = l.ring[i&uint64(len(l.ring)-1)]
 	}
@@ -91,4 +102,17 @@ func (l *lane) pop() event {
 	e := l.ring[l.head&uint64(len(l.ring)-1)]
 	l.head++
 	return e
+}
+
+// fetchAhead is how many events of a lane have their flights fetched together.
+const fetchAhead = 16
+
+// ahead returns the next fetchAhead events, once in so many; else none. Behind the
+// last one there are old ones, whose flights it is of no use and no harm to fetch.
+func (l *lane) ahead() []event {
+	if !l.cold || l.head%fetchAhead != 0 {
+		return nil
+	}
+	i := l.head & uint64(len(l.ring)-1)
+	return l.ring[i : i+fetchAhead]
 }

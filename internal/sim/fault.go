@@ -15,7 +15,7 @@ func (w *world) buildFaults() {
 	}
 	slices.Sort(at)
 	for _, at := range slices.Compact(at) {
-		w.queue(faultLane, at, faultChanges, 0, 0, 0)
+		w.later(at, faultChanges, request{}, 0)
 	}
 }
 

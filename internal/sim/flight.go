@@ -14,58 +14,59 @@ const (
 	lost                    // is over, but still stands in a limiter's line
 )
 
-// flight is one call under way, of any layer.
+// flight is one call under way, of any layer: what each of its events looks at, in
+// one cache line.
 type flight struct {
 	call  engine.Call // unless the caller decides for itself
 	began int64       // nanoseconds since the beginning
 
-	// gen grows with every step of the call and with every call that the flight is
-	// used for, so that an event which comes too late can be told by it. It would
-	// have to be overtaken 2^32 times to be mistaken.
+	// gen grows with each attempt, with each answer and with each call that the
+	// flight is used for, so that an event which comes too late can be told by it.
+	// It would have to be overtaken 2^32 times to be mistaken.
 	gen   uint32
 	birth uint32 // gen as the call began
 
-	from     request // of the layer above, which this call answers
-	next     uint32  // in a limiter's line or in the list of free flights, as flight+1
-	caller   uint32  // in its layer
-	shard    uint32
-	attempts uint32 // sent
+	caller   uint32 // in its layer
 	layer    uint8
 	standing standing
-	looped   bool          // its caller's loop goes on when it ends
-	class    result        // of the latest failure
-	reason   engine.Reason // with pausing
+	looped   bool   // its caller's loop goes on when it ends
+	class    result // of the latest failure
 }
 
-const (
-	blockBits = 12
-	blockSize = 1 << blockBits
-)
+// attempts is how many were sent: each of them made gen grow by one, and the
+// answers to all but one that is under way did.
+func (f *flight) attempts() int { return int(f.gen-f.birth+1) / 2 }
 
-// hangar holds the flights, in blocks so that a call never moves.
+// cargo is what few flights have, and lies apart from them: those of gateways and
+// those that may stand in a limiter's line.
+type cargo struct {
+	from request // of the layer above, which this call answers; of a client, only the shard
+	next uint32  // in the line, as flight+1
+}
+
+// hangar holds the flights.
 type hangar struct {
-	blocks []*[blockSize]flight
-	free   uint32 // list, as flight+1
-	made   uint32
-	live   int
+	flights slab[flight]
+	cargoes slab[cargo]
+	free    []uint32 // flights; the last one freed is used first, while it is in the cache
+	live    int
+	fetched uint32 // by fetch: a sum of no meaning
 }
 
-func (h *hangar) at(i uint32) *flight { return &h.blocks[i>>blockBits][i%blockSize] }
+func (h *hangar) at(i uint32) *flight { return h.flights.at(i) }
+
+func (h *hangar) cargo(i uint32) *cargo { return h.cargoes.at(i) }
 
 // take returns a flight that nobody uses.
 func (h *hangar) take() (uint32, *flight) {
 	h.live++
-	if h.free != 0 {
-		i := h.free - 1
-		f := h.at(i)
-		h.free = f.next
-		return i, f
+	if last := len(h.free) - 1; last >= 0 {
+		i := h.free[last]
+		h.free = h.free[:last]
+		return i, h.at(i)
 	}
-	i := h.made
-	if i>>blockBits == uint32(len(h.blocks)) {
-		h.blocks = append(h.blocks, new([blockSize]flight))
-	}
-	h.made++
+	h.cargoes.add()
+	i := h.flights.add()
 	return i, h.at(i)
 }
 
@@ -74,6 +75,17 @@ func (h *hangar) put(i uint32, f *flight) {
 	h.live--
 	f.gen++
 	f.standing = nowhere
-	f.next = h.free
-	h.free = i + 1
+	h.free = append(h.free, i)
+}
+
+// fetch reads a word of each event's flight, so that the waits for the memory
+// overlap: when the events happen, there would be one after the other.
+func (h *hangar) fetch(events []event) {
+	sum := uint32(0)
+	for i := range events {
+		if slot := events[i].slot; slot < h.flights.made {
+			sum += h.at(slot).gen
+		}
+	}
+	h.fetched = sum // or the compiler would read nothing
 }

@@ -52,19 +52,17 @@ func (l *layer) build(w *world, index int, told Layer, p Policy) error {
 	return nil
 }
 
-// request is an attempt of a flight, as whoever receives it knows it.
-type request struct{ slot, gen uint32 }
-
-// begin starts a call of a caller. from is the request that it answers, in the
-// layers below the clients.
-func (w *world) begin(c *caller, shard uint32, from request, looped bool) {
+// begin starts a call of a caller. from is the request that it answers; for
+// clients only the shard.
+func (w *world) begin(c *caller, from request, looped bool) {
 	i, f := w.flights.take()
 	l := &w.layers[c.layer]
 	f.gen++
 	f.birth, f.began = f.gen, w.now
-	f.from = from
-	f.caller, f.shard, f.layer, f.looped = c.index, shard, uint8(c.layer), looped
-	f.attempts, f.class, f.reason = 0, failed, 0
+	f.caller, f.layer, f.looped, f.class = c.index, uint8(c.layer), looped, failed
+	if c.layer > 0 || c.limited {
+		w.flights.cargo(i).from = from
+	}
 	switch {
 	case c.engine == nil:
 		c.own.Begin(time.Duration(w.now))
@@ -74,27 +72,27 @@ func (w *world) begin(c *caller, shard uint32, from request, looped bool) {
 		f.call = c.engine.Begin()
 	}
 	if l.Deadline > 0 {
-		w.queue(w.lane(l.index, deadlineLane), w.now+int64(l.Deadline), deadlinePasses, i, f.birth, 0)
+		w.queue(w.lane(l.index, deadlineLane), w.now+int64(l.Deadline), deadlinePasses, request{i, f.birth, from.shard}, 0)
 	}
-	w.admit(i, f)
+	w.admit(i, f, from.shard)
 }
 
 func (w *world) callerOf(f *flight) *caller { return &w.layers[f.layer].callers[f.caller] }
 
 // admit sends the next attempt, or puts the call in line.
-func (w *world) admit(i uint32, f *flight) {
+func (w *world) admit(i uint32, f *flight, shard uint32) {
 	c := w.callerOf(f)
 	if !c.limited {
 		if c.engine != nil {
 			f.call.Admit()
 		}
-		w.send(i, f)
+		w.send(i, f, shard)
 		return
 	}
 	if c.first == 0 {
 		wait := f.call.AdmitAt(w.time())
 		if wait == 0 {
-			w.send(i, f)
+			w.send(i, f, shard)
 			return
 		}
 		if w.hopeless(f, wait) {
@@ -123,11 +121,12 @@ func (w *world) hopeless(f *flight, wait time.Duration) bool {
 }
 
 func (w *world) stand(c *caller, i uint32, f *flight) {
-	f.standing, f.next = inLine, 0
+	f.standing = inLine
+	w.flights.cargo(i).next = 0
 	if c.first == 0 {
 		c.first = i + 1
 	} else {
-		w.flights.at(c.last - 1).next = i + 1
+		w.flights.cargo(c.last - 1).next = i + 1
 	}
 	c.last = i + 1
 	c.waiting++
@@ -137,7 +136,7 @@ func (w *world) stand(c *caller, i uint32, f *flight) {
 func (w *world) askLater(c *caller, wait time.Duration) {
 	if !c.asks {
 		c.asks = true
-		w.later(w.now+int64(wait), limiterMayAdmit, c.layer, 0, c.index)
+		w.later(w.now+int64(wait), limiterMayAdmit, request{slot: c.layer}, c.index)
 	}
 }
 
@@ -159,29 +158,30 @@ func (w *world) serveLine(c *caller) {
 			c.waiting--
 			w.waiting--
 		}
-		c.first = f.next
+		cargo := w.flights.cargo(i)
+		c.first = cargo.next
 		if f.standing == lost {
 			w.flights.put(i, f)
 		} else {
-			w.send(i, f)
+			w.send(i, f, cargo.from.shard)
 		}
 	}
 }
 
 // send puts an attempt on its way.
-func (w *world) send(i uint32, f *flight) {
+func (w *world) send(i uint32, f *flight, shard uint32) {
 	f.gen++
 	f.standing = sent
-	f.attempts++
 	l := &w.layers[f.layer]
 	w.result.Sent[l.index]++
 	if l.index == 0 {
 		w.point.Attempts++
 	}
+	r := request{i, f.gen, shard}
 	if l.Timeout > 0 {
-		w.queue(w.lane(l.index, timeoutLane), w.now+int64(l.Timeout), attemptTimesOut, i, f.gen, 0)
+		w.queue(w.lane(l.index, timeoutLane), w.now+int64(l.Timeout), attemptTimesOut, r, 0)
 	}
-	w.queue(w.lane(l.index, outLane), w.now+int64(l.Latency), requestArrives, i, f.gen, uint32(l.index+1)<<layerShift|f.shard)
+	w.queue(w.lane(l.index, outLane), w.now+int64(l.Latency), requestArrives, r, uint32(l.index+1))
 }
 
 // reply sends an answer up to the layer of a flight, if it still waits for one.
@@ -190,7 +190,7 @@ func (w *world) reply(to request, r result) {
 		return
 	}
 	l := &w.layers[w.flights.at(to.slot).layer]
-	w.queue(w.lane(l.index, backLane), w.now+int64(l.Latency), answerArrives, to.slot, to.gen, uint32(r))
+	w.queue(w.lane(l.index, backLane), w.now+int64(l.Latency), answerArrives, to, uint32(r))
 }
 
 // waits reports whether somebody still waits for the answer to a request.

@@ -15,12 +15,12 @@ func (w *world) buildLoad() {
 	load := &w.Load
 	w.arrive = arrivals{times: newStream(w.Seed, forArrivals), callers: newStream(w.Seed, forCallers), keys: newStream(w.Seed, forKeys)}
 	w.redrawArrival()
-	for _, b := range sortedBursts(load.Bursts) {
-		w.queue(burstLane, int64(b.At), burstArrives, 0, 0, uint32(b.Calls))
+	for _, b := range load.Bursts {
+		w.later(int64(b.At), burstArrives, request{}, uint32(b.Calls))
 	}
 	for i := range load.Loops {
 		at := int64(float64(load.Warm) * float64(i) / float64(load.Loops))
-		w.later(at, callBegins, 0, 0, uint32(i%len(w.layers[0].callers)))
+		w.later(at, callBegins, request{}, uint32(i%len(w.layers[0].callers)))
 	}
 }
 
@@ -56,7 +56,7 @@ func (w *world) drawArrival() {
 		wait = w.arrive.times.exponential() / w.arrive.peak
 	}
 	if at := w.now + int64(wait*float64(time.Second)+0.5); at < w.end {
-		w.queue(arrivalLane, at, callArrives, 0, 0, 0)
+		w.queue(arrivalLane, at, callArrives, request{}, 0)
 	}
 }
 
@@ -71,7 +71,7 @@ func (w *world) callArrives() {
 // offer begins a call of a client.
 func (w *world) offer(client uint32, looped bool) {
 	w.point.Offered++
-	w.begin(&w.layers[0].callers[client], w.chooseShard(), request{}, looped)
+	w.begin(&w.layers[0].callers[client], request{shard: w.chooseShard()}, looped)
 }
 
 func (w *world) chooseShard() uint32 {
@@ -97,5 +97,5 @@ func (w *world) again(client uint32, began int64) {
 		think = int64(w.arrive.times.exponential() * float64(w.Load.Think))
 	}
 	at := max(w.now, began+2*int64(w.layers[0].Latency))
-	w.later(at+think, callBegins, 0, 0, client)
+	w.later(at+think, callBegins, request{}, client)
 }

@@ -7,13 +7,6 @@ import (
 	"github.com/reprise-go/reprise/classify"
 )
 
-// layerShift is where an arriving request keeps the number of the layer that it
-// arrives at, beside its shard.
-const (
-	layerShift = 24
-	maxShards  = 1 << layerShift
-)
-
 // shard is one server with its workers, queue, throttle and cache.
 type shard struct {
 	queue  waitingRoom
@@ -66,15 +59,14 @@ func (q *waitingRoom) pop() queued {
 
 // requestArrives is at a gateway, which makes a call of its own, or at the server.
 func (w *world) requestArrives(e *event) {
-	r := request{e.slot, e.gen}
-	id := e.aux & (maxShards - 1)
-	if below := e.aux >> layerShift; below < uint32(len(w.layers)) {
-		l := &w.layers[below]
-		w.begin(&l.callers[l.choose.below(uint32(len(l.callers)))], id, r, false)
+	r := e.request
+	if e.aux < uint32(len(w.layers)) {
+		l := &w.layers[e.aux]
+		w.begin(&l.callers[l.choose.below(uint32(len(l.callers)))], r, false)
 		return
 	}
 	w.point.Arrived++
-	s := &w.shards[id]
+	s := &w.shards[r.shard]
 	switch {
 	case s.silent:
 		w.point.Lost++
@@ -83,7 +75,7 @@ func (w *world) requestArrives(e *event) {
 	case !w.passesThrottle(s):
 		w.refuse(r, throttled)
 	default:
-		w.enter(s, id, r)
+		w.enter(s, r)
 	}
 }
 
@@ -98,7 +90,7 @@ func (w *world) refuse(r request, why result) {
 }
 
 // enter is the way past the errors to a worker or into the queue.
-func (w *world) enter(s *shard, id uint32, r request) {
+func (w *world) enter(s *shard, r request) {
 	told := &w.Server.Errors
 	fails := 1 - (1-told.Transient)*(1-s.fails)
 	throttles := 1 - (1-told.Throttling)*(1-s.throttles)
@@ -117,7 +109,7 @@ func (w *world) enter(s *shard, id uint32, r request) {
 	}
 	switch {
 	case w.Server.Workers == 0 || s.busy < w.Server.Workers:
-		w.serve(s, id, r)
+		w.serve(s, r)
 	case s.queue.len() < w.Server.Queue:
 		s.queue.push(queued{r, w.now})
 	case w.Server.FullThrottles:
@@ -148,10 +140,11 @@ func (w *world) fillThrottle(s *shard) {
 }
 
 // missed marks the end of a service that the cache did not help.
-const missed = 1 << layerShift
+const missed = 1
 
-func (w *world) serve(s *shard, id uint32, r request) {
+func (w *world) serve(s *shard, r request) {
 	s.busy++
+	aux := uint32(0)
 	server := &w.Server
 	takes := float64(server.Service.Mean)
 	switch server.Service.Shape {
@@ -167,22 +160,21 @@ func (w *world) serve(s *shard, id uint32, r request) {
 	takes *= s.slow
 	if server.Cache.Entries > 0 && s.cold > 0 && w.services.share() < s.cold {
 		takes *= server.Cache.MissFactor
-		id |= missed
+		aux = missed
 	}
-	w.later(w.now+int64(min(takes, float64(maxDuration))), serviceEnds, r.slot, r.gen, id)
+	w.later(w.now+int64(min(takes, float64(maxDuration))), serviceEnds, r, aux)
 }
 
 func (w *world) serviceEnds(e *event) {
-	id := e.aux &^ missed
-	s := &w.shards[id]
+	r := e.request
+	s := &w.shards[r.shard]
 	s.busy--
 	w.point.Served++
-	r := request{e.slot, e.gen}
 	if !w.waits(r) {
 		w.point.Wasted++
 	} else {
 		w.reply(r, succeeded)
-		if e.aux&missed != 0 {
+		if e.aux == missed {
 			s.cold = max(0, s.cold-1/w.Server.Cache.Entries)
 		}
 	}
@@ -192,7 +184,7 @@ func (w *world) serviceEnds(e *event) {
 			w.refuse(next.request, transient)
 			continue
 		}
-		w.serve(s, id, next.request)
+		w.serve(s, next.request)
 		return
 	}
 }

@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -13,6 +11,7 @@ const (
 	maxSamples  = 100_000
 	maxLayers   = 16
 	maxCallers  = 1_000_000
+	maxShards   = 1<<24 - 1
 	maxRate     = 1e8
 	maxAtOnce   = 10_000_000 // calls that begin at one instant: each is kept until it ends
 )
@@ -122,7 +121,7 @@ func (s *Scenario) checkLoad(c *checker) {
 
 func (s *Scenario) checkServer(c *checker) {
 	v := &s.Server
-	c.count("server.shards", v.Shards, 1, maxShards-1)
+	c.count("server.shards", v.Shards, 1, maxShards)
 	c.count("server.workers", v.Workers, 0, math.MaxInt32)
 	c.count("server.queue", v.Queue, 0, 1<<30)
 	c.time("server.service.mean", v.Service.Mean)
@@ -161,8 +160,4 @@ func (s *Scenario) checkFault(c *checker, at string, f Fault) {
 	default:
 		c.want(f.Amount == 0, at+"amount", "is %v: %s has none", f.Amount, f.Kind)
 	}
-}
-
-func sortedBursts(bursts []Burst) []Burst {
-	return slices.SortedStableFunc(slices.Values(bursts), func(a, b Burst) int { return cmp.Compare(a.At, b.At) })
 }

@@ -16,11 +16,15 @@ type wheel struct {
 	near []event // 4-ary heap: all events of the ticks up to tick
 	tick int64
 
+	// quiet is a tick before which nothing but near has events: while other events
+	// come first, the wheel need not be asked again.
+	quiet int64
+
 	// first holds the lists of the events after tick, as bundle+1: level n has those
 	// whose tick differs from it in digit n and in none above.
 	first    [levels][slotCount]uint32
 	occupied [levels][slotCount / 64]uint64 // a bit for each list that is not empty
-	bundles  []bundle
+	bundles  slab[bundle]
 	free     uint32 // list of bundles, as bundle+1
 }
 
@@ -29,7 +33,8 @@ type wheel struct {
 type bundle struct {
 	events [15]event
 	count  uint32
-	next   uint32 // bundle+1
+	next   uint32    // bundle+1
+	_      [24]uint8 // so that no event lies in two cache lines
 }
 
 func (w *wheel) push(e event) {
@@ -38,15 +43,16 @@ func (w *wheel) push(e event) {
 		w.pushNear(e)
 		return
 	}
+	w.quiet = min(w.quiet, tick)
 	level := (bits.Len64(uint64(tick^w.tick)) - 1) / slotBits
 	slot := tick >> (level * slotBits) & (slotCount - 1)
 	n := w.first[level][slot]
-	if n == 0 || w.bundles[n-1].count == uint32(len(bundle{}.events)) {
+	if n == 0 || w.bundles.at(n-1).count == uint32(len(bundle{}.events)) {
 		n = w.take(n)
 		w.first[level][slot] = n
 		w.occupied[level][slot/64] |= 1 << (slot % 64)
 	}
-	b := &w.bundles[n-1]
+	b := w.bundles.at(n - 1)
 	b.events[b.count] = e
 	b.count++
 }
@@ -55,10 +61,9 @@ func (w *wheel) push(e event) {
 func (w *wheel) take(next uint32) uint32 {
 	n := w.free
 	if n == 0 {
-		w.bundles = append(w.bundles, bundle{})
-		n = uint32(len(w.bundles))
+		n = w.bundles.add() + 1
 	}
-	b := &w.bundles[n-1]
+	b := w.bundles.at(n - 1)
 	w.free = b.next // 0 in a new one, when there is none free
 	b.count, b.next = 0, next
 	return n
@@ -67,7 +72,7 @@ func (w *wheel) take(next uint32) uint32 {
 // peek returns the first event, or nil if there is none up to limit. It does not
 // turn the wheel beyond: what is scheduled by then would all go to the heap.
 func (w *wheel) peek(limit int64) *event {
-	if len(w.near) == 0 && !w.turn(limit) {
+	if len(w.near) == 0 && (limit>>tickShift < w.quiet || !w.turn(limit)) {
 		return nil
 	}
 	return &w.near[0]
@@ -85,6 +90,7 @@ func (w *wheel) turn(limit int64) bool {
 		}
 		tick := (here&^(slotCount-1) | int64(slot)) << shift
 		if tick > limit>>tickShift {
+			w.quiet = tick
 			return false
 		}
 		w.tick = tick
@@ -92,19 +98,18 @@ func (w *wheel) turn(limit int64) bool {
 		w.first[level][slot] = 0
 		w.occupied[level][slot/64] &^= 1 << (slot % 64)
 		for n != 0 {
-			b := w.bundles[n-1] // a copy: pushing may move or reuse it
-			w.bundles[n-1].next = w.free
-			w.free = n
+			b := w.bundles.at(n - 1)
 			for i := range b.events[:b.count] {
 				w.push(b.events[i])
 			}
-			n = b.next
+			n, b.next, w.free = b.next, w.free, n
 		}
 		if len(w.near) > 0 {
 			return true
 		}
 		level = -1 // they are on the levels below now
 	}
+	w.quiet = never
 	return false
 }
 
@@ -129,7 +134,7 @@ func (w *wheel) pushNear(e event) {
 	heap, i := w.near, len(w.near)-1
 	for i > 0 {
 		parent := (i - 1) / 4
-		if !e.before(&heap[parent]) {
+		if !e.before(heap[parent].moment) {
 			break
 		}
 		heap[i] = heap[parent]
@@ -156,11 +161,11 @@ func (w *wheel) pop() event {
 		}
 		least := child
 		for c := child + 1; c < min(child+4, len(heap)); c++ {
-			if heap[c].before(&heap[least]) {
+			if heap[c].before(heap[least].moment) {
 				least = c
 			}
 		}
-		if !heap[least].before(&last) {
+		if !heap[least].before(last.moment) {
 			break
 		}
 		heap[i] = heap[least]

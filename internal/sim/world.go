@@ -18,7 +18,7 @@ type world struct {
 
 	wheel wheel
 	lanes []lane
-	heads []head // of the lanes
+	heads []moment // when each lane's first event is due
 
 	flights hangar
 	layers  []layer
@@ -33,20 +33,11 @@ type world struct {
 	waiting int   // calls in limiters' lines
 }
 
-// head is when a lane's first event is due.
-type head struct {
-	at  int64
-	key uint64
-}
-
 // laneID is a lane. Each layer has four more.
 type laneID int
 
 const (
 	arrivalLane laneID = iota
-	burstLane
-	faultLane
-	sampleLane
 	layerLanes
 )
 
@@ -75,48 +66,52 @@ func (clock) Sleep(context.Context, time.Duration, <-chan struct{}) {}
 
 func (w *world) time() time.Time { return epoch.Add(time.Duration(w.now)) }
 
-func (w *world) key(k kind) uint64 {
+func (w *world) moment(at int64, k kind) moment {
 	w.order++
-	return w.order<<8 | uint64(k)
+	return moment{at, w.order<<8 | uint64(k)}
 }
 
 // later schedules an event whose time is like no other's.
-func (w *world) later(at int64, k kind, slot, gen, aux uint32) {
-	w.wheel.push(event{at: at, key: w.key(k), slot: slot, gen: gen, aux: aux})
+func (w *world) later(at int64, k kind, r request, aux uint32) {
+	w.wheel.push(event{w.moment(at, k), r, aux})
 }
 
 // queue schedules an event behind those of its lane.
-func (w *world) queue(id laneID, at int64, k kind, slot, gen, aux uint32) {
+func (w *world) queue(id laneID, at int64, k kind, r request, aux uint32) {
 	l := &w.lanes[id]
-	e := event{at: at, key: w.key(k), slot: slot, gen: gen, aux: aux}
+	e := event{w.moment(at, k), r, aux}
 	if l.empty() {
-		w.heads[id] = head{e.at, e.key}
+		w.heads[id] = e.moment
 	}
 	l.push(e)
 }
 
 // next takes the first of all events.
 func (w *world) next() (e event, ok bool) {
-	first, at := laneID(-1), int64(never)
+	first, due := -1, moment{at: never}
 	for id := range w.heads {
-		h := &w.heads[id]
-		if h.at < at || h.at == at && first >= 0 && h.key < w.heads[first].key {
-			first, at = laneID(id), h.at
+		if head := &w.heads[id]; head.before(due) {
+			first, due = id, *head
 		}
 	}
-	if top := w.wheel.peek(at); top != nil && (first < 0 || top.at < at || top.at == at && top.key < w.heads[first].key) {
+	before := w.wheel.tick
+	top := w.wheel.peek(due.at)
+	if w.wheel.tick != before {
+		w.flights.fetch(w.wheel.near)
+	}
+	if top != nil && top.before(due) {
 		return w.wheel.pop(), true
 	}
 	if first < 0 {
 		return event{}, false
 	}
 	l := &w.lanes[first]
+	w.flights.fetch(l.ahead())
 	e = l.pop()
 	if l.empty() {
 		w.heads[first].at = never
 	} else {
-		next := l.peek()
-		w.heads[first] = head{next.at, next.key}
+		w.heads[first] = l.peek().moment
 	}
 	return e, true
 }
@@ -151,12 +146,12 @@ func (w *world) happen(e *event) {
 		w.serviceEnds(e)
 	case answerArrives:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
-			w.answered(e.slot, f, result(e.aux))
+			w.answered(e.slot, f, e.shard, result(e.aux))
 		}
 	case attemptTimesOut:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
 			w.point.TimedOut++
-			w.answered(e.slot, f, transient)
+			w.answered(e.slot, f, e.shard, transient)
 		}
 	case deadlinePasses:
 		if f := w.flights.at(e.slot); f.birth == e.gen {
@@ -164,11 +159,11 @@ func (w *world) happen(e *event) {
 		}
 	case backoffEnds:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
-			w.admit(e.slot, f)
+			w.admit(e.slot, f, e.shard)
 		}
 	case pauseEnds:
 		if f := w.flights.at(e.slot); f.gen == e.gen {
-			w.ends(e.slot, f, f.reason)
+			w.ends(e.slot, f, engine.ReasonQuota)
 		}
 	case limiterMayAdmit:
 		w.layers[e.slot].callers[e.aux].asks = false
@@ -186,8 +181,8 @@ func (w *world) happen(e *event) {
 
 // Run simulates the scenario under a policy until every call has ended, or until
 // watch ends it. An error is a scenario that is wrong, an *InvalidError, or options
-// that make no engine. Blocks for as long as that takes: less than a second for a
-// million calls, most often. Reads no clock.
+// that make no engine. Blocks for as long as that takes: about a second for a
+// million calls. Reads no clock.
 func Run(s Scenario, p Policy, watch Watch) (Result, error) {
 	w, err := newWorld(s, p, watch)
 	if err != nil {
@@ -214,9 +209,13 @@ func newWorld(s Scenario, p Policy, watch Watch) (*world, error) {
 // build makes callers and server, and schedules what is known from the beginning.
 func (w *world) build(p Policy) error {
 	w.lanes = make([]lane, w.lane(len(w.Layers), 0))
-	w.heads = make([]head, len(w.lanes))
+	w.heads = make([]moment, len(w.lanes))
 	for i := range w.heads {
 		w.heads[i].at = never
+	}
+	for i := range w.Layers {
+		w.lanes[w.lane(i, timeoutLane)].cold = true
+		w.lanes[w.lane(i, deadlineLane)].cold = true
 	}
 	w.services, w.errors = newStream(w.Seed, forService), newStream(w.Seed, forErrors)
 	w.layers = make([]layer, len(w.Layers))
@@ -228,7 +227,7 @@ func (w *world) build(p Policy) error {
 	w.shards = make([]shard, w.Server.Shards)
 	w.applyFaults()
 	for at := int64(w.Sample); at <= w.end; at += int64(w.Sample) {
-		w.queue(sampleLane, at, sampleDue, 0, 0, 0)
+		w.later(at, sampleDue, request{}, 0)
 	}
 	w.buildFaults()
 	w.buildLoad()
