@@ -258,7 +258,7 @@ func TestAdaptiveModeHasACapacityByDefault(t *testing.T) {
 		Coalesce       time.Duration
 		Outage         string
 	}
-	const window, outage = 100 * time.Millisecond, "30%+25%+20%"
+	const window, outage = time.Minute, "30%+25%+20%"
 	for args, want := range map[string]setup{
 		"--mode ADAPTIVE": {2000, 1300, window, "none"},
 		"--settings --profile prod --config-file " + name: {2000, 1300, window, "none"},
