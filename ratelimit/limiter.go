@@ -119,7 +119,7 @@ func (l *Limiter) AcquireNanos(nowNanos int64) (wait time.Duration) {
 		s := p.guessed(word)
 		at, fill := s.at.Load(), rate(s.rate.Load())
 		reach(betweenLoads)
-		nanos := uint64(nowNanos - at) // huge for an instant before at
+		nanos := uint64(max(nowNanos-at, 0)) // an instant before at counts as at
 		if nanos >= s.span.Load() || word&frozenBit != 0 || l.queue.waiting.Load() != 0 {
 			return l.acquireSlow(nowNanos)
 		}

@@ -206,7 +206,7 @@ func (p *page) wait(word uint64, nowNanos int64) (wait time.Duration, ok bool) {
 	if p.word.Load() != word {
 		return 0, false
 	}
-	return line.wait(nowNanos, line.used(word)+ticksPerToken), true
+	return line.wait(max(nowNanos, 0), line.used(word)+ticksPerToken), true
 }
 
 // load returns what the slot holds; page.is tells whether that is one snapshot.
