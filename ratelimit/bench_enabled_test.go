@@ -107,16 +107,20 @@ const pause = 50_000 // ns between two calls of one goroutine
 func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=acquire/clock=given/impl=lockfree", func(b *testing.B) {
 		l, _, start := busy(true)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 			}
 		})
 	})
 	b.Run("op=acquire/clock=given/impl=mutex", func(b *testing.B) {
 		_, l, start := busy(true)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 			}
 		})
@@ -140,8 +144,10 @@ func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=answer/clock=given/impl=lockfree", func(b *testing.B) {
 		l, _, start := busy(true)
 		start = held(l.UpdateNanos, start)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, false)
 			}
 		})
@@ -149,8 +155,10 @@ func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=answer/clock=given/impl=mutex", func(b *testing.B) {
 		_, l, start := busy(true)
 		start = held(l.UpdateNanos, start)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, false)
 			}
 		})
@@ -158,8 +166,10 @@ func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=answer/clock=given/impl=tuned", func(b *testing.B) {
 		l, start := newTuned(true)
 		start = held(l.UpdateNanos, start)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, false)
 			}
 		})
@@ -175,8 +185,10 @@ func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=call/clock=given/impl=lockfree", func(b *testing.B) {
 		l, _, start := busy(true)
 		start = held(l.UpdateNanos, start)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 				l.UpdateNanos(now, false)
 			}
@@ -185,8 +197,10 @@ func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=call/clock=given/impl=mutex", func(b *testing.B) {
 		_, l, start := busy(true)
 		start = held(l.UpdateNanos, start)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 				l.UpdateNanos(now, false)
 			}
@@ -195,8 +209,10 @@ func BenchmarkEnabled(b *testing.B) {
 	b.Run("op=call/clock=given/impl=tuned", func(b *testing.B) {
 		l, start := newTuned(true)
 		start = held(l.UpdateNanos, start)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += pause {
+			for h := c.hand(start, pause); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 				l.UpdateNanos(now, false)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/atomic"
+
 	"github.com/reprise-go/reprise/internal/mono"
 	"github.com/reprise-go/reprise/ratelimit"
 )
@@ -69,6 +71,38 @@ func busy(throttled bool) (free *ratelimit.Limiter, lock *guarded, now int64) {
 	return free, lock, history(lock.UpdateNanos, throttled)
 }
 
+// clock is what the goroutines of a benchmark are told. Each goes on by its own
+// steps, but none falls far behind the others, as one would that slept at a lock:
+// in the end it would find every token taken by those who are ahead.
+type clock struct{ latest atomic.Int64 }
+
+type hand struct {
+	clock     *clock
+	now, step int64
+	steps     uint8
+}
+
+func (c *clock) hand(start, step int64) hand {
+	return hand{clock: c, now: start, step: step}
+}
+
+func (h *hand) next() (now int64) {
+	h.now += h.step
+	if h.steps++; h.steps == 0 {
+		h.meet()
+	}
+	return h.now
+}
+
+//go:noinline
+func (h *hand) meet() {
+	latest := h.clock.latest.Load()
+	if h.now > latest {
+		h.clock.latest.CompareAndSwap(latest, h.now)
+	}
+	h.now = max(h.now, latest)
+}
+
 func parallel(b *testing.B, body func(pb *testing.PB)) {
 	b.Helper()
 	b.ReportAllocs()
@@ -102,8 +136,10 @@ func BenchmarkNeverThrottled(b *testing.B) {
 	})
 	b.Run("clock=given/impl=lockfree", func(b *testing.B) {
 		l, _, start := busy(false)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 1000 {
+			for h := c.hand(start, 1000); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 				l.UpdateNanos(now, false)
 			}
@@ -111,8 +147,10 @@ func BenchmarkNeverThrottled(b *testing.B) {
 	})
 	b.Run("clock=given/impl=mutex", func(b *testing.B) {
 		_, l, start := busy(false)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 1000 {
+			for h := c.hand(start, 1000); pb.Next(); {
+				now := h.next()
 				l.AcquireNanos(now)
 				l.UpdateNanos(now, false)
 			}
@@ -149,16 +187,20 @@ func BenchmarkRefused(b *testing.B) {
 func BenchmarkClimbing(b *testing.B) {
 	b.Run("clock=given/impl=lockfree", func(b *testing.B) {
 		l, _, start := busy(true)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 100 {
+			for h := c.hand(start, 100); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, false)
 			}
 		})
 	})
 	b.Run("clock=given/impl=mutex", func(b *testing.B) {
 		_, l, start := busy(true)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 100 {
+			for h := c.hand(start, 100); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, false)
 			}
 		})
@@ -169,16 +211,20 @@ func BenchmarkClimbing(b *testing.B) {
 func BenchmarkStorm(b *testing.B) {
 	b.Run("clock=given/impl=lockfree", func(b *testing.B) {
 		l, _, start := busy(true)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 1000 {
+			for h := c.hand(start, 1000); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, true)
 			}
 		})
 	})
 	b.Run("clock=given/impl=mutex", func(b *testing.B) {
 		_, l, start := busy(true)
+		var c clock
 		parallel(b, func(pb *testing.PB) {
-			for now := start; pb.Next(); now += 1000 {
+			for h := c.hand(start, 1000); pb.Next(); {
+				now := h.next()
 				l.UpdateNanos(now, true)
 			}
 		})
