@@ -112,3 +112,14 @@ func TestEndedAt(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, last, r.EndedAt)
 }
+
+// Nothing happens after the end but what calls wait for: a time-out that comes to
+// nothing, and that decides what comes next, changes no count.
+func TestNothingAfterTheEnd(t *testing.T) {
+	s := alone(sim.Load{Rate: 100, Bursts: []sim.Burst{{At: 9998500 * time.Microsecond, Calls: 1}}})
+	s.Layers[0].Deadline = time.Millisecond
+	s.Server.Service.Mean = time.Second
+	without := bounded(t, s, sim.None(), 2000).Counts
+	s.Layers[0].Timeout = 2 * time.Millisecond
+	assert.Equal(t, without, bounded(t, s, sim.None(), 2000).Counts)
+}

@@ -128,6 +128,7 @@ func (w *world) next() (e event, ok bool) {
 
 // run goes through the events until the last call has ended.
 func (w *world) run() error {
+	w.later(w.end+1, endPasses, request{}, 0)
 	for !w.stop && (w.now <= w.end || w.flights.live > 0) {
 		e, ok := w.next()
 		if !ok {
