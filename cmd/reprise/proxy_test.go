@@ -112,7 +112,9 @@ func TestProxyExamples(t *testing.T) {
 
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	blocks := regexp.MustCompile("(?s)```(yaml|toml)\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	_, proxy, found := strings.Cut(string(readme), "\n## The proxy\n")
+	require.True(t, found)
+	blocks := regexp.MustCompile("(?s)```(yaml|toml)\n(.*?)```").FindAllStringSubmatch(proxy, -1)
 	require.Len(t, blocks, 2, "one of each format")
 	var configs []proxyconf.Config
 	for _, block := range blocks {

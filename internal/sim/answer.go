@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"time"
 
 	"github.com/reprise-go/reprise/classify"
@@ -45,7 +46,7 @@ func (w *world) decide(c *caller, f *flight, class classify.Class) engine.Decisi
 	l := &w.layers[f.layer]
 	if c.engine == nil {
 		d := c.own.Fail(time.Duration(w.now), f.attempts(), class, l.jitter.Uint64())
-		if d.Reason == engine.ReasonRetry && l.Deadline > 0 && w.now+int64(d.Delay) >= f.began+int64(l.Deadline) {
+		if d.Reason == engine.ReasonRetry && l.Deadline > 0 && int64(d.Delay) >= f.began+int64(l.Deadline)-w.now {
 			c.own.Abandon(time.Duration(w.now), f.attempts(), true)
 			d = engine.Decision{Reason: engine.ReasonDeadline}
 		}
@@ -83,6 +84,7 @@ func (w *world) abandon(i uint32, f *flight, reason engine.Reason) {
 // ends is the end of every call. ReasonRetry, which ends none, stands for success.
 func (w *world) ends(i uint32, f *flight, reason engine.Reason) {
 	ok := reason == engine.ReasonRetry
+	w.result.EndedAt = time.Duration(w.now)
 	if f.layer == 0 {
 		w.countEnd(f, reason, ok)
 	} else {
@@ -111,7 +113,7 @@ func (w *world) countEnd(f *flight, reason engine.Reason, ok bool) {
 	w.point.Ended++
 	if ok {
 		w.point.Succeeded++
-		w.result.Latency += time.Duration(w.now - f.began)
+		w.result.Latency += min(time.Duration(w.now-f.began), math.MaxInt64-w.result.Latency)
 	} else {
 		w.result.Stops[reason]++
 	}

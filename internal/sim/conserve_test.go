@@ -85,7 +85,7 @@ func TestConservation(t *testing.T) {
 				}
 			}})
 			require.NoError(t, err)
-			w.run()
+			require.NoError(t, w.run())
 			w.finish()
 
 			r, name := &w.result, fmt.Sprintf("round %d, %s: %+v", round, p.Name, s)

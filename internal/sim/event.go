@@ -19,6 +19,7 @@ const (
 	limiterMayAdmit             // slot: the layer; aux: the caller
 	faultChanges                //
 	sampleDue                   //
+	endPasses                   // nothing; or what comes next, void or not, would happen yet
 )
 
 // result is what an answer says.

@@ -64,6 +64,9 @@ func (w *world) applyFaults() {
 	}
 }
 
+// mostTimes bounds what factors come to together: infinite times nothing is no number.
+const mostTimes = 1e100
+
 func (s *weather) befall(f *Fault) {
 	switch f.Kind {
 	case Down:
@@ -75,9 +78,9 @@ func (s *weather) befall(f *Fault) {
 	case Throttled:
 		s.throttles = 1 - (1-s.throttles)*(1-f.Amount)
 	case Slow:
-		s.slow *= f.Amount
+		s.slow = min(s.slow*f.Amount, mostTimes)
 	case Tight:
-		s.tight *= f.Amount
+		s.tight = min(s.tight*f.Amount, mostTimes)
 	}
 }
 

@@ -51,11 +51,12 @@ func (w *world) redrawArrival() {
 func (w *world) drawArrival() {
 	var wait float64
 	if w.Load.Paced {
-		wait = 1 / max(w.rate(), w.Load.Rate/1000)
+		wait = 1 / max(w.rate(), w.Load.Rate*w.crowd/1000)
 	} else {
 		wait = w.arrive.times.exponential() / w.arrive.peak
 	}
-	if at := w.now + int64(wait*float64(time.Second)+0.5); at < w.end {
+	wait = min(wait*float64(time.Second)+0.5, float64(maxDuration)) // a rate may be that small
+	if at := w.now + int64(wait); at < w.end {
 		w.queue(arrivalLane, at, callArrives, request{}, 0)
 	}
 }

@@ -66,7 +66,7 @@ type Result struct {
 	Sent    []uint64      // attempts, by layer
 	Retries uint64        // granted, in all layers
 	Unended uint64        // calls that still were under way, if the run was ended early
-	Latency time.Duration // sum over the calls that succeeded
+	Latency time.Duration // sum over the calls that succeeded, up to what a Duration holds
 
 	TokensTaken    uint64 // by retries, of all engines
 	TokensLeft     uint64 // in all engines' quotas at the end
@@ -74,7 +74,7 @@ type Result struct {
 
 	Recovery Recovery
 	Points   []Point
-	EndedAt  time.Duration // when the last call had ended
+	EndedAt  time.Duration // when the last call of any layer had ended, or the run was
 }
 
 // SuccessRate is the share of calls that ended well; 1 if none ended.

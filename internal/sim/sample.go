@@ -65,7 +65,9 @@ func (w *world) sampleLayer(p *Point, l *layer) {
 func (w *world) finish() {
 	r := &w.result
 	r.Counts.add(&w.point.Counts)
-	r.EndedAt = time.Duration(w.now)
+	if w.stop {
+		r.EndedAt = time.Duration(w.now)
+	}
 	for i := range w.layers {
 		for j := range w.layers[i].callers {
 			e := w.layers[i].callers[j].engine

@@ -87,6 +87,7 @@ func (s Scenario) Validate() error {
 	for i, f := range s.Faults {
 		s.checkFault(&c, fmt.Sprintf("faults[%d].", i), f)
 	}
+	s.checkCrowds(&c)
 	if c.err != nil {
 		return c.err
 	}
@@ -160,5 +161,22 @@ func (s *Scenario) checkFault(c *checker, at string, f Fault) {
 		fallthrough
 	default:
 		c.want(f.Amount == 0, at+"amount", "is %v: %s has none", f.Amount, f.Kind)
+	}
+}
+
+// checkCrowds bounds the rate that crowds come to: of more calls than one in ten
+// nanoseconds so many begin at one instant that the next one never comes.
+func (s *Scenario) checkCrowds(c *checker) {
+	for i, f := range s.Faults {
+		if f.Kind != Crowd {
+			continue
+		}
+		rate := s.Load.Rate
+		for _, other := range s.Faults {
+			if other.Kind == Crowd && other.on(int64(f.Start)) {
+				rate *= other.Amount
+			}
+		}
+		c.want(rate <= maxRate, fmt.Sprintf("faults[%d].amount", i), "is %v, which makes the rate %g calls/s, with the other crowds of that time: want %g at the most", f.Amount, rate, float64(maxRate))
 	}
 }

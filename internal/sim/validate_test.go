@@ -67,6 +67,10 @@ func TestValidate(t *testing.T) {
 			s.Faults = append(s.Faults, sim.Fault{Kind: sim.Silent, Length: 1})
 		},
 		"faults[1].amount": func(s *sim.Scenario) { s.Faults = append(s.Faults, sim.Fault{Kind: sim.Failing, Length: 1, Amount: 2}) },
+		"faults[2].amount": func(s *sim.Scenario) {
+			s.Load.Rate = 101
+			s.Faults = append(s.Faults, sim.Fault{Kind: sim.Crowd, Length: time.Second, Amount: 9e5}, sim.Fault{Kind: sim.Crowd, Start: time.Second, Length: 1, Amount: 1e6})
+		},
 		"faults[1].shards": func(s *sim.Scenario) { s.Faults = append(s.Faults, sim.Fault{Kind: sim.Crowd, Length: 1, Shards: 1}) },
 	} {
 		s := broken()

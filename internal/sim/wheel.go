@@ -6,7 +6,7 @@ const (
 	tickShift = 16 // a tick is 65.5 us: at a million events a second some sixty share one
 	slotBits  = 10
 	slotCount = 1 << slotBits
-	levels    = 4 // ticks of 2^40: two years, longer than any scenario
+	levels    = 5 // ticks of 2^50, more than 64 bits of nanoseconds have
 )
 
 // wheel is the queue of events in no order: a hierarchical timing wheel before a

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/reprise-go/reprise/engine"
@@ -66,8 +67,17 @@ func (clock) Sleep(context.Context, time.Duration, <-chan struct{}) {}
 
 func (w *world) time() time.Time { return epoch.Add(time.Duration(w.now)) }
 
+// horizon is when even the calls of a scenario that takes its time have ended; the
+// engine's instants end 135 years later.
+const horizon = int64(100 * 365 * 24 * time.Hour)
+
+// moment gives an event its place. What lies beyond the horizon, or so far that it
+// has no number, is put there.
 func (w *world) moment(at int64, k kind) moment {
 	w.order++
+	if at < w.now || at > horizon {
+		at = horizon
+	}
 	return moment{at, w.order<<8 | uint64(k)}
 }
 
@@ -117,15 +127,19 @@ func (w *world) next() (e event, ok bool) {
 }
 
 // run goes through the events until the last call has ended.
-func (w *world) run() {
+func (w *world) run() error {
+	w.later(w.end+1, endPasses, request{}, 0)
 	for !w.stop && (w.now <= w.end || w.flights.live > 0) {
 		e, ok := w.next()
 		if !ok {
-			return
+			return nil
 		}
-		w.now = e.at
+		if w.now = e.at; w.now == horizon {
+			return fmt.Errorf("reprise/sim: %d calls, gateways' included, are under way after 100 years: want shorter services, queues, latencies or delays, or a deadline", w.flights.live)
+		}
 		w.happen(&e)
 	}
+	return nil
 }
 
 func (w *world) happen(e *event) {
@@ -181,14 +195,16 @@ func (w *world) happen(e *event) {
 
 // Run simulates the scenario under a policy until every call has ended, or until
 // watch ends it. An error is a scenario that is wrong, an *InvalidError, or options
-// that make no engine. Blocks for as long as that takes: about a second for a
+// that make no engine, or calls that take 100 years. Blocks for as long as that takes: about a second for a
 // million calls. Reads no clock.
 func Run(s Scenario, p Policy, watch Watch) (Result, error) {
 	w, err := newWorld(s, p, watch)
 	if err != nil {
 		return Result{}, err
 	}
-	w.run()
+	if err := w.run(); err != nil {
+		return Result{}, err
+	}
 	w.finish()
 	return w.result, nil
 }

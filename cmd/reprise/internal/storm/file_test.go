@@ -1,6 +1,7 @@
 package storm
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -196,4 +197,44 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, s.Scenario.Validate())
 		require.Empty(t, s.Scenario.WithoutEffect())
 	})
+}
+
+// README's file is one, and its table has each key that a file may have.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(readme), "\n## The storm\n")
+	require.True(t, found)
+	text, _, found = strings.Cut(text, "\n### The calculator\n")
+	require.True(t, found)
+	_, example, found := strings.Cut(text, "```toml\n")
+	require.True(t, found)
+	example, table, found := strings.Cut(example, "```\n")
+	require.True(t, found)
+	setup, err := Parse("readme.toml", []byte(example))
+	require.NoError(t, err)
+	assert.Len(t, setup.Policies, 2)
+	for _, path := range []string{"", "load", "layers", "server", "server.service", "server.throttle", "server.errors", "server.cache", "faults", "policy", "load.bursts"} {
+		_, err := Parse("x.toml", []byte(unknownKey(path)))
+		require.ErrorContains(t, err, "is an unknown key", path)
+		_, known, found := strings.Cut(err.Error(), "is an unknown key: want ")
+		require.True(t, found, err)
+		known, _, _ = strings.Cut(known, "\n")
+		for key := range strings.SplitSeq(known, ", ") {
+			assert.Contains(t, table, "`"+key+"`", path)
+		}
+	}
+}
+
+// unknownKey is a file with one in a table.
+func unknownKey(path string) string {
+	switch path {
+	case "":
+		return "qqqq = 1"
+	case "layers", "faults":
+		return "[[" + path + "]]\nqqqq = 1"
+	case "load.bursts":
+		return "[[load.bursts]]\nqqqq = 1"
+	}
+	return "[" + path + "]\nqqqq = 1"
 }

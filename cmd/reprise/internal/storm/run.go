@@ -73,7 +73,7 @@ func (s *Setup) Run(ctx context.Context, progress *Progress) (Result, error) {
 
 func (s *Setup) runOne(ctx context.Context, p sim.Policy, progress *Progress) (PolicyResult, error) {
 	latencies := hdrhistogram.New(1, longestLatency.Microseconds(), latencyDigits)
-	shown := int64(0)
+	shown, counted := int64(0), uint64(0)
 	show := func(share float64) {
 		now := int64(share * whole)
 		progress.share.Add(now - shown)
@@ -88,11 +88,13 @@ func (s *Setup) runOne(ctx context.Context, p sim.Policy, progress *Progress) (P
 		},
 		Sampled: func(point sim.Point) bool {
 			progress.calls.Add(point.Ended)
+			counted += point.Ended
 			show(float64(point.At) / float64(s.Scenario.Duration))
 			return ctx.Err() == nil
 		},
 	})
 	show(1)
+	progress.calls.Add(r.Ended - min(counted, r.Ended)) // after the last sample
 	return policyResult(&r, latencies), err
 }
 

@@ -162,6 +162,19 @@ func TestARunCanBeEnded(t *testing.T) {
 	assert.Equal(t, "0 of 10 policies  0.0 million calls", progress.String())
 }
 
+// Calls that end after the last sample are counted too.
+func TestProgressCountsAllCalls(t *testing.T) {
+	s := Setup{Scenario: sim.Scenario{
+		Duration: time.Second, Load: sim.Load{Bursts: []sim.Burst{{At: 900 * time.Millisecond, Calls: 70}}},
+		Layers: []sim.Layer{{Callers: 1, Latency: time.Minute}},
+	}}
+	s.Policies, _ = FindPolicies([]string{"none"})
+	progress := s.Prepare()
+	_, err := s.Run(t.Context(), progress)
+	require.NoError(t, err)
+	assert.EqualValues(t, 70, progress.Calls())
+}
+
 func TestNumbersAreShort(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0", 9999: "9999", 10_000: "10k", 123_456: "123.5k", 12_345_678: "12.35M", 1e12: "1e+12"} {
 		assert.Equal(t, want, short(n))
