@@ -138,8 +138,8 @@
 // seconds they differ, by either, since their waves do. Fleets of less than some 5
 // requests/s for each client are throttled often by either: the minimum rate, and
 // the cubic, which is back within two seconds, are coarse for them. The price is
-// at a start under full load, half a second to a second of throttles. make
-// adaptive-table makes these numbers and more: proof/adaptive/TABLE.md.
+// at a start under full load, or at one after a pause: half a second to a second of
+// throttles. make adaptive-table makes these numbers and more: proof/adaptive/TABLE.md.
 //
 // In its first minute a client that was idle uses 96 % of a service of 5,000
 // requests/s that throttles at once, by R8 66 %. A burst out of traffic that was

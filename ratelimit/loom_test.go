@@ -115,6 +115,13 @@ func worn(n int) func() *Limiter {
 	}
 }
 
+// wornLevel is level with a page that has no slot left.
+func wornLevel() *Limiter {
+	l := level()
+	ClaimSlots(l)
+	return l
+}
+
 func limiterHistory(start func() *Limiter, final limiterOp, threads ...[]limiterOp) loom.History[*Limiter] {
 	h := loom.History[*Limiter]{New: start, Final: func(l *Limiter) any {
 		return fmt.Sprintf("%+v, %d slots free", final(l), FreeSlots(l)) // in the end none may be lost
@@ -158,6 +165,9 @@ var limiterHistories = map[string]loom.History[*Limiter]{
 	"flat, and a cut":           limiterHistory(level, lookAt(3401), ops{updateAt(3100, true), updateAt(3400, false)}, ops{updateAt(3050, false)}),
 	"flat, and a cut is seen":   limiterHistory(level, lookAt(3401), ops{updateAt(3100, true)}, ops{lookAt(3101), updateAt(3400, false)}),
 	"flat at a border":          limiterHistory(level, countedAt(4001), ops{updateAt(3501, false)}, ops{updateAt(3502, true), updateAt(3900, false)}),
+	"flat, and at its end":      limiterHistory(level, countedAt(4001), ops{updateAt(3400, false)}, ops{updateAt(3501, false), updateAt(3502, true)}),
+	"flat, a worn page, a cut":  limiterHistory(wornLevel, countedAt(3501), ops{updateAt(3100, true), updateAt(3400, false)}, ops{updateAt(3050, false)}),
+	"flat, a worn page, a look": limiterHistory(wornLevel, countedAt(4001), ops{updateAt(3501, false), updateAt(3600, false)}, ops{updateAt(3400, false)}),
 	"a wait, and a border":      limiterHistory(rested(8), throttledAt(4100), ops{coalesceAt(3200, 3150)}, ops{updateAt(3600, false)}),
 	"a wait, and a pause":       limiterHistory(rested(8), throttledAt(4600), ops{coalesceAt(3200, 3150)}, ops{updateAt(4500, false)}),
 	"two throttles wait":        limiterHistory(rested(8), throttledAt(4600), ops{coalesceAt(3200, 3150)}, ops{coalesceAt(3201, 3160)}, ops{acquireAt(3210)}),

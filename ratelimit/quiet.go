@@ -22,7 +22,7 @@ type quiet struct {
 	//            before another is: who finds it withdrawn too early only looks at
 	//            the state. Since a border is withdrawn for good, nobody who was
 	//            stopped on his way to say it says it too late.
-	// Overflow:  the last border is 2^61.
+	// Overflow:  the last border is below 2^61.
 	word atomic.Int64
 }
 

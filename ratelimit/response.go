@@ -17,8 +17,8 @@ const (
 
 // Update is [Limiter.UpdateAt] at this instant, but does not always look at the
 // clock. It does for every response once anything was throttled, and as long as
-// no more than 2,048 responses come in a half second (4,096 on two processors,
-// and so on with their number): then it is R8. Above that, and before the first
+// fewer than 2,048 responses come in a half second (4,096 on two processors, twice
+// that on three or four, up to 64): then it is R8. From that on, and before the first
 // throttle, all successes are counted but only a sample looks at the clock, such
 // that those which miss the end of a half second together are less than a
 // 1,024th of the count of the one before. A timer ends the sampling at each

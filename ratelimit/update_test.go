@@ -200,6 +200,8 @@ func TestWindowToTheLastBit(t *testing.T) {
 // together, and does not begin below two requests for each cell.
 func TestSkipBits(t *testing.T) {
 	for _, cells := range []int{1, 2, 8, 64} {
+		assert.Zero(t, ratelimit.SkipBits(2048*uint64(cells)-1, cells), "%d cells", cells)
+		assert.Equal(t, uint8(1), ratelimit.SkipBits(2048*uint64(cells), cells), "%d cells", cells)
 		for count := uint64(1); count < 1<<40; count = count*5/4 + 1 {
 			missed := uint64(cells) << ratelimit.SkipBits(count, cells)
 			if missed > uint64(cells) {

@@ -1,4 +1,4 @@
-//go:build gc && !reprise_loom && !reprise_portable
+//go:build gc && !tinygo && !reprise_loom && !reprise_portable
 
 package processor
 
