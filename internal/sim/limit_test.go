@@ -64,7 +64,7 @@ func TestCentury(t *testing.T) {
 func TestLatencySum(t *testing.T) {
 	s := alone(sim.Load{Bursts: []sim.Burst{{Calls: 4000}}})
 	s.Server.Service.Mean = month
-	assert.EqualValues(t, math.MaxInt64, bounded(t, s, sim.None(), 4000).Latency)
+	assert.EqualValues(t, int64(math.MaxInt64), bounded(t, s, sim.None(), 4000).Latency)
 }
 
 // A rate at which nobody comes in a million years is as good as none.

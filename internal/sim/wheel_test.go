@@ -83,7 +83,7 @@ func TestLaneGrowsInOrder(t *testing.T) {
 // Half of what a simulation waits for is memory.
 func TestSizes(t *testing.T) {
 	require.EqualValues(t, 32, reflect.TypeFor[event]().Size())
-	require.EqualValues(t, 64, reflect.TypeFor[flight]().Size())
+	require.LessOrEqual(t, reflect.TypeFor[flight]().Size(), uintptr(64)) // less where pointers are
 	require.EqualValues(t, 8*64, reflect.TypeFor[bundle]().Size())
 }
 
