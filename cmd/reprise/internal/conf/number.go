@@ -60,6 +60,10 @@ func asNumber(v any, as scalar) (float64, error) {
 	return float64(n), err
 }
 
+// mostWhole is what an int and a float64 both hold: beyond 2^53 not all whole
+// numbers are there.
+const mostWhole = min(1<<53, math.MaxInt)
+
 // asWhole reads a whole number, however it is written.
 func asWhole(v any, as scalar) (int, error) {
 	if n, err := AsWhole(v); err == nil {
@@ -76,8 +80,8 @@ func asWhole(v any, as scalar) (int, error) {
 		return 0, err
 	case n != math.Trunc(n) || math.IsInf(n, 0): // which NaN is too
 		return 0, ErrKind
-	case math.Abs(n) > 1<<53: // beyond which not all are there
-		return 0, &unlike{", up to " + strconv.Itoa(1<<53)}
+	case math.Abs(n) > mostWhole:
+		return 0, &unlike{", up to " + strconv.Itoa(mostWhole)}
 	}
 	return int(n), nil
 }
