@@ -206,7 +206,9 @@ func TestTheBaselineMayFail(t *testing.T) {
 	c.Calls, c.AttemptTimeout, c.Deadline = 20, time.Nanosecond, time.Second
 	res, err := runDrive(t, c)
 	require.NoError(t, err)
-	assert.EqualValues(t, 20, res.Stops.Total)
+	assertAddsUp(t, res)
+	assert.EqualValues(t, 20, res.Calls)
+	assert.Positive(t, res.Stops.Total, "a busy machine's timer may be later than an answer, but not each time")
 	assert.Nil(t, res.Allocs.AddedByTimeout)
 	assert.NotNil(t, res.Allocs.AddedByReprise, "which has no part in that")
 }
