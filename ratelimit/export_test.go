@@ -26,7 +26,7 @@ func NewCurve(lastMax, lastThrottle float64) *Curve {
 func (c *Curve) At(t float64, throttled bool) float64 {
 	calculated := 0.0
 	if throttled {
-		calculated = c.s.throttle(nanosOf(t), false)
+		calculated = c.s.cut(nanosOf(t), false)
 	} else {
 		calculated = c.s.cubic(nanosOf(t))
 	}

@@ -5,16 +5,6 @@ import (
 	"time"
 )
 
-// response is what R8.2 is told about.
-type response uint8
-
-const (
-	success response = iota
-	throttle
-	// rebase is no response: it moves the start of the allowance line.
-	rebase
-)
-
 // Update is [Limiter.UpdateAt] at this instant, but does not always look at the
 // clock. It does for every response once anything was throttled, and as long as
 // fewer than 2,048 responses come in a half second (4,096 on two processors, twice
@@ -35,7 +25,7 @@ func (l *Limiter) Update(throttled bool) {
 		return
 	}
 	now := l.anchor.Now()
-	l.respond(now, kind(throttled), 1, now, 0)
+	l.respond(now, throttled, 1, now, 0)
 	if !throttled {
 		l.watch(now)
 	}
@@ -65,7 +55,7 @@ func (l *Limiter) UpdateNanos(nowNanos int64, throttled bool) {
 		l.counts.Add()
 		return
 	}
-	l.respond(nowNanos, success, 0, nowNanos, 0)
+	l.respond(nowNanos, false, 0, nowNanos, 0)
 }
 
 // throttle is UpdateNanos for a throttle, and like it does first what publishes
@@ -86,7 +76,7 @@ func (l *Limiter) throttle(nowNanos int64) {
 			counted = 1
 		}
 	}
-	l.respond(nowNanos, throttle, counted, nowNanos, 0)
+	l.respond(nowNanos, true, counted, nowNanos, 0)
 }
 
 // ThrottleAt is [Limiter.UpdateAt] for a throttle, with one cut for each burst of
@@ -110,14 +100,7 @@ func (l *Limiter) ThrottleAt(now, admitted time.Time, window time.Duration) (cut
 
 // ThrottleNanos is [Limiter.ThrottleAt] for counts of nanoseconds.
 func (l *Limiter) ThrottleNanos(nowNanos, admittedNanos int64, window time.Duration) (cut bool) {
-	return l.respond(nowNanos, throttle, 0, admittedNanos, int64(window))
-}
-
-func kind(throttled bool) response {
-	if throttled {
-		return throttle
-	}
-	return success
+	return l.respond(nowNanos, true, 0, admittedNanos, int64(window))
 }
 
 // respond is R8.2. counted is 1 if the caller has put the response in the
@@ -126,23 +109,21 @@ func kind(throttled bool) response {
 //
 // It ends: a failed CAS means that another operation succeeded or has frozen the
 // page, which happens once.
-func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admittedNanos, windowNanos int64) (cut bool) {
+func (l *Limiter) respond(nowNanos int64, throttled bool, counted uint64, admittedNanos, windowNanos int64) (cut bool) {
 	if l.current.Load() == nil {
 		return false
 	}
-	nowNanos = min(max(nowNanos, 0), maxNanos)
-	gentle := windowNanos > 0
 	var s snapshot
 	for {
 		p, word := l.state(&s)
-		at := max(nowNanos, s.atNanos, s.lastThrottleNanos)
-		border := at >= l.border(s.bucket)
-		if !border && what == success && (s.flat || s.floor == open && s.min(s.cubic(at)) <= minFillRate) {
+		at := s.seen(nowNanos)
+		inside := at < l.border(s.bucket)
+		if inside && !throttled && s.unmoved(at) {
 			l.quiet.say(l.quietUntil(&s))
-			l.count(counted) // nothing changes; at the floor, whatever was marked
+			l.count(counted)
 			return false
 		}
-		if !border && what == throttle && s.floor == open && !gentle && word&frozenBit == 0 {
+		if inside && throttled && windowNanos <= 0 && s.floor == open && word&frozenBit == 0 {
 			reach(beforeMark)
 			l.counts.Mark(at, 1-counted)
 			if _, same := p.is(word, s.version); same {
@@ -152,79 +133,65 @@ func (l *Limiter) respond(nowNanos int64, what response, counted uint64, admitte
 			continue
 		}
 		next := s
-		used := s.used(word)
-		cut = false
-		switch {
-		case what == rebase:
-			next.level, next.atNanos = s.refill(at, used)
-			used = 0
-		case s.floor == open:
+		if s.floor == open {
 			next.floor = closed
-		default:
-			next.lastThrottleNanos = s.lastThrottle(&l.counts)
-			at = max(at, next.lastThrottleNanos)
-			next.uncounted += 1 - counted
-			if border {
-				l.measure(&next, at)
-			}
-			var rate float64
-			switch {
-			case what == success:
-				calculated := next.cubic(at)
-				rate = next.min(calculated)
-				next.flat = rate < calculated && rate > minFillRate
-				used = next.setRate(&s, rate, at, used)
-			case gentle && s.enabled && coalesces(next.lastThrottleNanos, at, admittedNanos, windowNanos):
-				// Counted, and nothing else.
-			case gentle && !s.enabled && !next.run.measured():
-				// So here: there is no rate yet to take a share of.
-				next.run |= held
-			default:
-				cut = true
-				rate = next.min(next.throttle(at, gentle))
-				next.flat = false
-				if gentle {
-					used = next.empty(&s, rate, at, used)
-				} else {
-					used = next.setRate(&s, rate, at, used)
-					next.settle()
-				}
-			}
-			if next.fillRate != s.fillRate && what == success {
-				next.floor = off
-			}
-			if !border && next.sameRates(&s) {
-				l.count(counted)
-				return cut
-			}
+			l.replace(p, word, &s, &next, s.used(word))
+			continue // with the marks, which nobody makes any more
 		}
-		if cut && !s.enabled {
-			l.gate.enable()
+		var used int64
+		next.lastThrottleNanos = s.lastThrottle(&l.counts)
+		at = max(at, next.lastThrottleNanos)
+		next.uncounted += 1 - counted
+		if !inside {
+			l.measure(&next, at)
 		}
-		until := l.quietUntil(&next)
-		if was := l.quietUntil(&s); was != until {
-			l.quiet.withdraw(was)
+		if throttled {
+			used, cut = next.throttled(&s, at, s.used(word), admittedNanos, windowNanos)
+		} else {
+			used, cut = next.succeeded(&s, at, s.used(word)), false
 		}
-		reach(beforeChange)
-		if !l.publish(p, word, &next, used) {
-			continue
+		if inside && next.sameRates(&s) {
+			l.count(counted)
+			return cut
 		}
-		reach(beforeSaying)
-		l.quiet.say(until)
-		if what == rebase || next.floor != closed || s.floor != open {
+		if l.replace(p, word, &s, &next, used) {
 			return cut
 		}
 	}
 }
 
-// coalesces reports whether a throttle tells what the last cut has answered.
-func coalesces(lastThrottle, at, admitted, window int64) bool {
-	return admitted < lastThrottle && at-lastThrottle < window
+// rebase starts the line afresh at now, before its numbers grow too large. It ends
+// as respond does.
+func (l *Limiter) rebase(nowNanos int64) {
+	var s snapshot
+	for {
+		p, word := l.state(&s)
+		next := s
+		next.level, next.atNanos = s.refill(s.seen(nowNanos), s.used(word))
+		if l.replace(p, word, &s, &next, 0) {
+			return
+		}
+	}
 }
 
-// min is R8.2's bound on the rate.
-func (s *snapshot) min(calculated float64) float64 {
-	return min(calculated, 2*s.measured)
+// replace is publish, and tells those who do not look at the page: of the first
+// cut before there is one, of a state that is no longer quiet before it is
+// replaced, of one that is quiet after.
+func (l *Limiter) replace(p *page, word uint64, s, next *snapshot, used int64) (ok bool) {
+	if next.enabled && !s.enabled {
+		l.gate.enable()
+	}
+	until := l.quietUntil(next)
+	if was := l.quietUntil(s); was != until {
+		l.quiet.withdraw(was)
+	}
+	reach(beforeChange)
+	if !l.publish(p, word, next, used) {
+		return false
+	}
+	reach(beforeSaying)
+	l.quiet.say(until)
+	return true
 }
 
 // count puts a response that is not in it yet in the counter.
@@ -252,14 +219,6 @@ func (l *Limiter) measure(s *snapshot, at int64) {
 	s.flat = false
 }
 
-// sameRates reports whether s differs from old in nothing that a response can
-// change, but for the count.
-func (s *snapshot) sameRates(old *snapshot) bool {
-	return s.fillRate == old.fillRate && s.lastThrottleNanos == old.lastThrottleNanos &&
-		s.lastMax == old.lastMax && s.flat == old.flat && s.floor == old.floor && s.enabled == old.enabled &&
-		s.gentle == old.gentle && s.run == old.run
-}
-
 // border returns when the bucket ends, in nanoseconds since New.
 func (l *Limiter) border(bucket uint32) int64 {
 	return (int64(bucket)+1)*halfSecond - l.phaseNanos
@@ -274,11 +233,6 @@ func (l *Limiter) quietUntil(s *snapshot) int64 {
 		return never
 	}
 	return border
-}
-
-// rebase starts the line afresh at now, before its numbers grow too large.
-func (l *Limiter) rebase(nowNanos int64) {
-	l.respond(nowNanos, rebase, 1, 0, 0)
 }
 
 // watch lets [Limiter.Update] sample until the current bucket ends.

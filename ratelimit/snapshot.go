@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/reprise-go/reprise/internal/invariant"
 	"github.com/reprise-go/reprise/internal/stripe"
 )
 
@@ -104,6 +103,11 @@ func (s *snapshot) lastThrottle(counts *stripe.Counter) int64 {
 		return s.lastThrottleNanos
 	}
 	return max(s.lastThrottleNanos, counts.Marked())
+}
+
+// seen returns now, raised to the latest instant that the snapshot knows of.
+func (s *snapshot) seen(nowNanos int64) (atNanos int64) {
+	return max(min(max(nowNanos, 0), maxNanos), s.atNanos, s.lastThrottleNanos)
 }
 
 // used returns the ticks that were taken from the line when the word was word.
@@ -224,83 +228,4 @@ func (s *snapshot) refill(nowNanos, used int64) (level float64, atNanos int64) {
 		return 0, at
 	}
 	return min(level, s.capacity(), maxTokens), at
-}
-
-// setRate is the end of R8.2: fill rate and capacity for a new rate. The line
-// begins anew where s ends, unless it stays the same line; then so does used,
-// and that is what it returns.
-func (s *snapshot) setRate(old *snapshot, wanted float64, nowNanos, used int64) (usedAfter int64) {
-	fill := minFillRate
-	if wanted > fill { // so what is no number is the minimum
-		fill = min(wanted, maxFillRate)
-	}
-	if fill == old.fillRate {
-		return used
-	}
-	s.level, s.atNanos = old.refill(nowNanos, used)
-	s.fillRate = fill
-	s.capacityTicks = int64(min(max(fill, minCapacity), maxTokens) * float64(ticksPerToken))
-	s.level = min(s.level, max(fill, minCapacity))
-	if invariant.Enabled {
-		invariant.Check(s.level >= 0 && s.level <= s.capacity(), "ratelimit: level outside [0, capacity]")
-	}
-	return 0
-}
-
-// throttle is the first half of R8.2's cut, or of the gentle one. It returns the
-// calculated rate.
-func (s *snapshot) throttle(atNanos int64, gentle bool) (calculated float64) {
-	now := s.measured
-	if s.enabled {
-		now = min(now, s.fillRate)
-	}
-	// The share that is lost is a constant too: 1 - keep at run time has another
-	// last bit than R8.2's 0.3.
-	keep, lost := beta, 1-beta
-	if gentle {
-		keep, lost = gentleBeta, 1-gentleBeta
-	}
-	if now != s.lastMax || gentle != s.gentle || s.windowSeconds == 0 {
-		s.lastMax = now
-		s.windowSeconds = window(now, lost)
-	}
-	s.lastThrottleNanos = atNanos
-	s.gentle = gentle
-	s.enabled = true
-	return keep * now
-}
-
-// empty is setRate for a gentle cut: what was saved up goes, because it would
-// carry on the burst that the cut has ended. Not at the minimum rate: a bucket holds
-// but one token there, and clients that were throttled together, all of them
-// emptied, would be back together.
-func (s *snapshot) empty(old *snapshot, wanted float64, nowNanos, used int64) (usedAfter int64) {
-	s.floor = off
-	usedAfter = s.setRate(old, wanted, nowNanos, used)
-	if s.fillRate == minFillRate {
-		return usedAfter
-	}
-	_, s.atNanos = old.refill(nowNanos, used)
-	s.level = 0
-	return 0
-}
-
-// settle opens the floor after a cut if the next cut would change nothing.
-func (s *snapshot) settle() {
-	s.floor = off
-	if s.fillRate == minFillRate && s.lastMax == min(s.measured, minFillRate) {
-		s.floor = open
-	}
-}
-
-// cubic is R8.2's calculated rate when nothing is throttled.
-func (s *snapshot) cubic(atNanos int64) (calculated float64) {
-	t := seconds(atNanos-s.lastThrottleNanos) - s.windowSeconds
-	return scale*t*t*t + s.lastMax
-}
-
-// window is R8.2's K: the seconds in which the cubic is back at lastMax, of which
-// the cut has taken a share.
-func window(lastMax, lost float64) float64 {
-	return math.Cbrt(lastMax * lost / scale)
 }
