@@ -89,13 +89,14 @@ func (s *noResend) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *noResend) send(callers, req *http.Request, u *connUse) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{GotConn: u.got, GotFirstResponseByte: u.byteCame}
 	out := req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
-	// net/http sends again what has no body, or a GetBody.
-	if hasBody(req) {
-		if mended(req) {
+	// net/http sends again what has no body, or a GetBody, which what has none may have
+	// too: http.NewRequest gives it to an empty reader.
+	if mended(req) {
+		if hasBody(req) {
 			out.GetBody = nil
+		} else if probed(req.Method) {
+			out.Body, out.GetBody = emptyBody{}, nil
 		}
-	} else if mended(req) && probed(req.Method) {
-		out.Body = emptyBody{}
 	}
 	resp, err := s.base.RoundTrip(out)
 	if resp != nil && resp.Request == out {

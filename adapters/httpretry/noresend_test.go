@@ -54,10 +54,15 @@ func pipes(hits *atomic.Int32, answer func(conn, n int) string) *http.Transport 
 func TestNoResend(t *testing.T) {
 	for _, row := range []struct {
 		method, body, key string
+		empty             bool  // the body is a reader of nothing, and so has a GetBody
 		bare              int32 // arrivals that no attempt stands for, without NoResend
 		fails             bool
 	}{
 		{method: "GET", bare: 1},
+		{method: "GET", empty: true, bare: 1},
+		{method: "HEAD", empty: true, bare: 1},
+		{method: "OPTIONS", empty: true, bare: 1},
+		{method: "DELETE", empty: true, key: "1", bare: 1},
 		{method: "GET", body: "text", bare: 1},
 		{method: "HEAD", bare: 1},
 		{method: "OPTIONS", bare: 1},
@@ -92,11 +97,12 @@ func TestNoResend(t *testing.T) {
 
 			requests.Store(0)
 			var body io.Reader
-			if row.body != "" {
+			if row.body != "" || row.empty {
 				body = strings.NewReader(row.body)
 			}
 			req, err := http.NewRequestWithContext(t.Context(), row.method, url, body)
 			require.NoError(t, err)
+			require.Equal(t, row.empty, req.Body == http.NoBody && req.GetBody != nil)
 			if row.key != "" {
 				req.Header.Set("Idempotency-Key", row.key)
 			}

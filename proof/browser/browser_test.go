@@ -26,7 +26,7 @@ import (
 )
 
 // patience bounds a browser's whole life.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // browse starts Chromium with a profile of its own, without network but for the
 // pages that it is given; it ends with the test.

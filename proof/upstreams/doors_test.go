@@ -64,6 +64,13 @@ var doors = []door{
 	{"fasthttp", openFasthttp, false, false},
 }
 
+// steady are the doors whose requests are all paid for: beneath them nothing is sent
+// again, however often an upstream hangs up on a connection that was kept alive.
+var steady = []door{
+	{"net-http", openSteady, false, true},
+	{"fasthttp", openFasthttp, false, false},
+}
+
 // throughEach runs a test through each door.
 func throughEach(t *testing.T, test func(t *testing.T, d door)) {
 	for _, d := range doors {
@@ -83,9 +90,23 @@ func (a *ask) complete() {
 }
 
 func openHTTP(t testing.TB, e *engine.Engine, attemptTimeout time.Duration) sender {
+	return openOver(t, e, attemptTimeout, transport(t))
+}
+
+func openSteady(t testing.TB, e *engine.Engine, attemptTimeout time.Duration) sender {
+	base := transport(t)
+	base.IdleConnTimeout = 900 * time.Millisecond // after a second NoResend takes another connection, unpaid
+	return openOver(t, e, attemptTimeout, httpretry.NoResend(base))
+}
+
+func transport(t testing.TB) *http.Transport {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost = 64
 	t.Cleanup(base.CloseIdleConnections)
+	return base
+}
+
+func openOver(t testing.TB, e *engine.Engine, attemptTimeout time.Duration, base http.RoundTripper) sender {
 	opts := []httpretry.Option{httpretry.WithBase(base)}
 	if attemptTimeout > 0 {
 		opts = append(opts, httpretry.WithAttemptTimeout(attemptTimeout))
