@@ -16,7 +16,9 @@
 //     jump ahead no more than a full bucket.
 //   - Every method is lock-free. But for a place in the line nothing allocates,
 //     save for a fresh page after every 67 million tokens, or when fifteen
-//     responses are in the middle of a change and there comes one more.
+//     responses are in the middle of a change and there comes one more, and for
+//     the timer of a half second in which [Limiter.Update] reads the clock for a
+//     sample.
 //
 // # State
 //
