@@ -101,3 +101,11 @@ func ClaimSlots(l *Limiter) {
 		}
 	}
 }
+
+// Places returns how many places the line holds, those that are gone included.
+func Places(l *Limiter) (n int) {
+	for node := l.queue.head.Load().next.Load(); node != nil; node = node.next.Load() {
+		n++
+	}
+	return n
+}

@@ -100,8 +100,13 @@ func (w Waiter) Leave() {
 
 // node is a place in the line.
 type node struct {
-	// next is the place behind. Written once, by the join that takes it, which
-	// publishes that node; nil while there is none.
+	// next is the place behind, or one further back with none but gone ones
+	// between; nil while there is none.
+	//
+	// Writers:  the join that takes that place, by a CAS from nil; then sweep, by a
+	//           CAS to a later one. A lost CAS means that another joined or swept.
+	// Ordering: publishes that node. Whoever stands at a node that was swept out of
+	//           the line still finds all that is behind it.
 	next atomic.Pointer[node]
 
 	// ticket is the place's number: one more than that of the place in front.
@@ -141,10 +146,20 @@ type queue struct {
 	// head is a gone place; the first in line is the first after it that is not
 	// gone. Writers: call, by a CAS to the next place when that is gone too.
 	head atomic.Pointer[node]
-	// tail is the last place or one in front of it. Writers: join, by a CAS
-	// forward along next; a lost CAS means that another moved it.
+	// tail is the last place or one in front of it, which may have been swept out of
+	// the line. Writers: join, by a CAS forward along next; a lost CAS means that
+	// another moved it.
 	tail atomic.Pointer[node]
+
+	// leaves is how many places were given up or served since the last sweep, about.
+	// Writers: left adds one, and sets 0 by a CAS if it sweeps; a lost CAS means that
+	// another left, who looks too. Ordering: publishes nothing.
+	leaves atomic.Uint32
+	_      [4]byte
 }
+
+// sweepAfter is how many places leave, at the least, before a sweep.
+const sweepAfter = 64
 
 func (q *queue) init() {
 	first := new(node)
@@ -175,9 +190,39 @@ func (q *queue) join(n *node) {
 	q.call()
 }
 
+// left calls the next in line. Those who gave up behind somebody who still waits
+// stay in the list; when they may be the most of it they are swept out, so that a
+// sweep costs each of them a few steps.
 func (q *queue) left() {
-	q.waiting.Add(-1)
+	waiting := q.waiting.Add(-1)
 	q.call()
+	leaves := q.leaves.Inc()
+	if leaves >= sweepAfter && int64(leaves) >= 2*waiting && q.leaves.CompareAndSwap(leaves, 0) {
+		q.sweep()
+	}
+}
+
+// sweep links each place that is not gone to the next that is not. The last place
+// stays, since whoever joins links to it. Others may join, call and sweep meanwhile:
+// a node that has left the list leads back into it, to a place no further back than
+// the next that is not gone. It ends: each step passes a place, and another's sweep
+// only makes the way shorter.
+func (q *queue) sweep() {
+	for n := q.head.Load(); n != nil; {
+		next := n.next.Load()
+		behind := next
+		for behind != nil && behind.state.Load() == gone {
+			further := behind.next.Load()
+			if further == nil {
+				break
+			}
+			behind = further
+		}
+		if behind != next {
+			n.next.CompareAndSwap(next, behind)
+		}
+		n = behind
+	}
 }
 
 // call tells the first in line that it is. Every join and every Leave calls it
