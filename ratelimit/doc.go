@@ -163,6 +163,7 @@
 //
 // Clocks that differ between callers are taken as they come: a caller that is
 // behind sees fewer tokens than there are, and one far ahead makes the others
-// wait until they have caught up. Requests of several tokens ([Limiter.TryAdmitAt])
-// do not stand in line and can starve beside one.
+// wait until they have caught up. Who asks without a place in line ([Limiter.Acquire],
+// and [Limiter.TryAdmit] for several tokens), however often, can starve beside a line
+// that does not end.
 package ratelimit
