@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"math/bits"
 	"time"
+	"weak"
 )
 
 // Curve is the cubic alone: each throttle takes the rate before it as the last
@@ -109,3 +110,6 @@ func Places(l *Limiter) (n int) {
 	}
 	return n
 }
+
+// Last returns the last place in line, without keeping it.
+func Last(l *Limiter) weak.Pointer[node] { return weak.Make(l.queue.tail.Load()) }

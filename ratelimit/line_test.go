@@ -2,6 +2,7 @@ package ratelimit_test
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -91,4 +92,19 @@ func TestPlacesAreDroppedUnderFire(t *testing.T) {
 		}
 		assert.Zero(t, stats(l, now).Waiting, "everyone was called in turn")
 	})
+}
+
+// Who keeps a place that is over keeps nobody's that came after it.
+func TestKeptPlaceKeepsNoOther(t *testing.T) {
+	l, _ := limited(t, 0)
+	kept := l.Wait()
+	kept.Leave()
+	l.Wait().Leave()
+	later := ratelimit.Last(l)
+	l.Wait().Leave()
+	l.Wait().Leave()
+	runtime.GC()
+	runtime.GC()
+	assert.Nil(t, later.Value())
+	runtime.KeepAlive(kept)
 }

@@ -62,10 +62,10 @@ func TestLoomSweep(t *testing.T) {
 // holds says what is wrong with a line that these and nobody else wait in, if they
 // have not left.
 func (q *queue) holds(all []Waiter) error {
-	waiting := map[*node]bool{}
+	waiting := map[*place]bool{}
 	for _, w := range all {
-		if w.node != nil && w.node.state.Load() != gone {
-			waiting[w.node] = true
+		if w.place != nil && w.place.state.Load() != gone {
+			waiting[w.place] = true
 		}
 	}
 	if got := q.waiting.Load(); got != int64(len(waiting)) {
@@ -76,10 +76,10 @@ func (q *queue) holds(all []Waiter) error {
 		if n.state.Load() == gone {
 			continue
 		}
-		if !waiting[n] {
+		if !waiting[n.place] {
 			return fmt.Errorf("place %d is in line twice, or nobody's", n.ticket)
 		}
-		delete(waiting, n)
+		delete(waiting, n.place)
 		if first && n.state.Load() != called {
 			return fmt.Errorf("place %d is the first and was not called", n.ticket)
 		}

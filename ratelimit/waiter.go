@@ -34,17 +34,17 @@ import (
 // A caller that can only sleep may leave Turn out: it is then served when its
 // wait is over, and others with it.
 type Waiter struct {
-	l    *Limiter
-	node *node
+	l     *Limiter
+	place *place
 }
 
 // Wait takes the next place in the line. Call it when Acquire has refused; every
 // place must end in an admission or in [Waiter.Leave], because those behind wait
 // for it. Lock-free, reads no clock, allocates the place.
 func (l *Limiter) Wait() Waiter {
-	n := &node{turn: make(chan struct{})}
-	l.queue.join(n)
-	return Waiter{l: l, node: n}
+	at := &place{turn: make(chan struct{})}
+	l.queue.join(&node{place: at})
+	return Waiter{l: l, place: at}
 }
 
 // AdmitAt asks to send one attempt, at most one for each place. true admits: the
@@ -58,7 +58,7 @@ func (l *Limiter) Wait() Waiter {
 // well, or a full bucket, so that no token is lost to a caller who is slow to
 // wake. Lock-free; never blocks, reads no clock.
 func (w Waiter) AdmitAt(now time.Time) (wait time.Duration, ok bool) {
-	if w.node == nil || w.node.state.Load() == gone {
+	if w.place == nil || w.place.state.Load() == gone {
 		return math.MaxInt64, false
 	}
 	return w.AdmitNanos(w.l.anchor.Nanos(now))
@@ -66,11 +66,11 @@ func (w Waiter) AdmitAt(now time.Time) (wait time.Duration, ok bool) {
 
 // AdmitNanos is [Waiter.AdmitAt] for a count of nanoseconds.
 func (w Waiter) AdmitNanos(nowNanos int64) (wait time.Duration, ok bool) {
-	if w.node == nil || w.node.state.Load() == gone {
+	if w.place == nil || w.place.state.Load() == gone {
 		return math.MaxInt64, false
 	}
 	if w.l.gate.enabled() {
-		wait, _ = w.l.take(nowNanos, ticksPerToken, w.l.queue.ahead(w.node), true)
+		wait, _ = w.l.take(nowNanos, ticksPerToken, w.l.queue.ahead(w.place), true)
 	}
 	if wait != 0 {
 		return wait, false
@@ -83,23 +83,26 @@ func (w Waiter) AdmitNanos(nowNanos int64) (wait time.Duration, ok bool) {
 // line: time to ask again, since the wait may have become shorter. A nil channel
 // for the zero Waiter.
 func (w Waiter) Turn() <-chan struct{} {
-	if w.node == nil {
+	if w.place == nil {
 		return nil
 	}
-	return w.node.turn
+	return w.place.turn
 }
 
 // Leave gives up the place and calls the next in line. Nothing else remains of
 // it, and nothing was taken. After an admission, or a second time, it does
 // nothing. Lock-free.
 func (w Waiter) Leave() {
-	if w.node != nil && w.node.state.Swap(gone) != gone {
+	if w.place != nil && w.place.state.Swap(gone) != gone {
 		w.l.queue.left()
 	}
 }
 
-// node is a place in the line.
+// node links a place into the line. It is not the place, so that who keeps a Waiter
+// does not keep all that came behind it.
 type node struct {
+	*place
+
 	// next is the place behind, or one further back with none but gone ones
 	// between; nil while there is none.
 	//
@@ -108,7 +111,10 @@ type node struct {
 	// Ordering: publishes that node. Whoever stands at a node that was swept out of
 	//           the line still finds all that is behind it.
 	next atomic.Pointer[node]
+}
 
+// place is a place in the line.
+type place struct {
 	// ticket is the place's number: one more than that of the place in front.
 	// Written by join before the node is linked.
 	ticket int64
@@ -162,7 +168,7 @@ type queue struct {
 const sweepAfter = 64
 
 func (q *queue) init() {
-	first := new(node)
+	first := &node{place: new(place)}
 	first.state.Store(gone)
 	q.head.Store(first)
 	q.tail.Store(first)
@@ -251,12 +257,12 @@ func (q *queue) call() {
 	}
 }
 
-// ahead returns how many places are in front of n, or more: gone places that
+// ahead returns how many places are in front of p, or more: gone places that
 // the head has not passed count, and so do places behind, whichever is less.
-func (q *queue) ahead(n *node) int64 {
-	if n.state.Load() == called {
+func (q *queue) ahead(p *place) int64 {
+	if p.state.Load() == called {
 		return 0
 	}
-	front := n.ticket - q.head.Load().ticket - 1
+	front := p.ticket - q.head.Load().ticket - 1
 	return max(min(front, q.waiting.Load()-1), 1)
 }
