@@ -11,9 +11,11 @@ import (
 // sent, and what a retry has taken no longer comes back on [Call.Abandon].
 // Otherwise nothing is taken, the attempt must not be sent, and the answer is how
 // long to wait before asking again. Only adaptive mode makes anyone wait (R2.1,
-// R8.1). Of a call that has ended the answer means nothing: only a Decision says
-// whether to go on. Lock-free, allocates nothing; reads the clock in adaptive
-// mode, once something was throttled.
+// R8.1), and while calls wait in [Call.AdmitWait] this one is admitted only out of
+// what they leave over: beside a line that does not end it can starve. Of a call
+// that has ended the answer means nothing: only a Decision says whether to go on.
+// Lock-free, allocates nothing; reads the clock in adaptive mode, once something
+// was throttled.
 func (c *Call) Admit() time.Duration {
 	if c.quick == outOfLine {
 		return c.admitSlow()

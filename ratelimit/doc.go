@@ -16,7 +16,9 @@
 //     jump ahead no more than a full bucket.
 //   - Every method is lock-free. But for a place in the line nothing allocates,
 //     save for a fresh page after every 67 million tokens, or when fifteen
-//     responses are in the middle of a change and there comes one more.
+//     responses are in the middle of a change and there comes one more, and for
+//     the timer of a half second in which [Limiter.Update] reads the clock for a
+//     sample.
 //
 // # State
 //
@@ -161,6 +163,7 @@
 //
 // Clocks that differ between callers are taken as they come: a caller that is
 // behind sees fewer tokens than there are, and one far ahead makes the others
-// wait until they have caught up. Requests of several tokens ([Limiter.TryAdmitAt])
-// do not stand in line and can starve beside one.
+// wait until they have caught up. Who asks without a place in line ([Limiter.Acquire],
+// and [Limiter.TryAdmit] for several tokens), however often, can starve beside a line
+// that does not end.
 package ratelimit

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"math/bits"
 	"time"
+	"weak"
 )
 
 // Curve is the cubic alone: each throttle takes the rate before it as the last
@@ -101,3 +102,14 @@ func ClaimSlots(l *Limiter) {
 		}
 	}
 }
+
+// Places returns how many places the line holds, those that are gone included.
+func Places(l *Limiter) (n int) {
+	for node := l.queue.head.Load().next.Load(); node != nil; node = node.next.Load() {
+		n++
+	}
+	return n
+}
+
+// Last returns the last place in line, without keeping it.
+func Last(l *Limiter) weak.Pointer[node] { return weak.Make(l.queue.tail.Load()) }

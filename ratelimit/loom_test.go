@@ -268,7 +268,7 @@ func TestLoomWaiters(t *testing.T) {
 				for _, w := range left {
 					if w != nil {
 						waiting++
-						if first == nil || w.node.ticket < first.node.ticket {
+						if first == nil || w.place.ticket < first.place.ticket {
 							first = w
 						}
 					}

@@ -34,17 +34,17 @@ import (
 // A caller that can only sleep may leave Turn out: it is then served when its
 // wait is over, and others with it.
 type Waiter struct {
-	l    *Limiter
-	node *node
+	l     *Limiter
+	place *place
 }
 
 // Wait takes the next place in the line. Call it when Acquire has refused; every
 // place must end in an admission or in [Waiter.Leave], because those behind wait
 // for it. Lock-free, reads no clock, allocates the place.
 func (l *Limiter) Wait() Waiter {
-	n := &node{turn: make(chan struct{})}
-	l.queue.join(n)
-	return Waiter{l: l, node: n}
+	at := &place{turn: make(chan struct{})}
+	l.queue.join(&node{place: at})
+	return Waiter{l: l, place: at}
 }
 
 // AdmitAt asks to send one attempt, at most one for each place. true admits: the
@@ -58,7 +58,7 @@ func (l *Limiter) Wait() Waiter {
 // well, or a full bucket, so that no token is lost to a caller who is slow to
 // wake. Lock-free; never blocks, reads no clock.
 func (w Waiter) AdmitAt(now time.Time) (wait time.Duration, ok bool) {
-	if w.node == nil || w.node.state.Load() == gone {
+	if w.place == nil || w.place.state.Load() == gone {
 		return math.MaxInt64, false
 	}
 	return w.AdmitNanos(w.l.anchor.Nanos(now))
@@ -66,11 +66,11 @@ func (w Waiter) AdmitAt(now time.Time) (wait time.Duration, ok bool) {
 
 // AdmitNanos is [Waiter.AdmitAt] for a count of nanoseconds.
 func (w Waiter) AdmitNanos(nowNanos int64) (wait time.Duration, ok bool) {
-	if w.node == nil || w.node.state.Load() == gone {
+	if w.place == nil || w.place.state.Load() == gone {
 		return math.MaxInt64, false
 	}
 	if w.l.gate.enabled() {
-		wait, _ = w.l.take(nowNanos, ticksPerToken, w.l.queue.ahead(w.node), true)
+		wait, _ = w.l.take(nowNanos, ticksPerToken, w.l.queue.ahead(w.place), true)
 	}
 	if wait != 0 {
 		return wait, false
@@ -83,27 +83,38 @@ func (w Waiter) AdmitNanos(nowNanos int64) (wait time.Duration, ok bool) {
 // line: time to ask again, since the wait may have become shorter. A nil channel
 // for the zero Waiter.
 func (w Waiter) Turn() <-chan struct{} {
-	if w.node == nil {
+	if w.place == nil {
 		return nil
 	}
-	return w.node.turn
+	return w.place.turn
 }
 
 // Leave gives up the place and calls the next in line. Nothing else remains of
 // it, and nothing was taken. After an admission, or a second time, it does
 // nothing. Lock-free.
 func (w Waiter) Leave() {
-	if w.node != nil && w.node.state.Swap(gone) != gone {
+	if w.place != nil && w.place.state.Swap(gone) != gone {
 		w.l.queue.left()
 	}
 }
 
-// node is a place in the line.
+// node links a place into the line. It is not the place, so that who keeps a Waiter
+// does not keep all that came behind it.
 type node struct {
-	// next is the place behind. Written once, by the join that takes it, which
-	// publishes that node; nil while there is none.
-	next atomic.Pointer[node]
+	*place
 
+	// next is the place behind, or one further back with none but gone ones
+	// between; nil while there is none.
+	//
+	// Writers:  the join that takes that place, by a CAS from nil; then sweep, by a
+	//           CAS to a later one. A lost CAS means that another joined or swept.
+	// Ordering: publishes that node. Whoever stands at a node that was swept out of
+	//           the line still finds all that is behind it.
+	next atomic.Pointer[node]
+}
+
+// place is a place in the line.
+type place struct {
 	// ticket is the place's number: one more than that of the place in front.
 	// Written by join before the node is linked.
 	ticket int64
@@ -141,13 +152,23 @@ type queue struct {
 	// head is a gone place; the first in line is the first after it that is not
 	// gone. Writers: call, by a CAS to the next place when that is gone too.
 	head atomic.Pointer[node]
-	// tail is the last place or one in front of it. Writers: join, by a CAS
-	// forward along next; a lost CAS means that another moved it.
+	// tail is the last place or one in front of it, which may have been swept out of
+	// the line. Writers: join, by a CAS forward along next; a lost CAS means that
+	// another moved it.
 	tail atomic.Pointer[node]
+
+	// leaves is how many places were given up or served since the last sweep, about.
+	// Writers: left adds one, and sets 0 by a CAS if it sweeps; a lost CAS means that
+	// another left, who looks too. Ordering: publishes nothing.
+	leaves atomic.Uint32
+	_      [4]byte
 }
 
+// sweepAfter is how many places leave, at the least, before a sweep.
+const sweepAfter = 64
+
 func (q *queue) init() {
-	first := new(node)
+	first := &node{place: new(place)}
 	first.state.Store(gone)
 	q.head.Store(first)
 	q.tail.Store(first)
@@ -175,9 +196,39 @@ func (q *queue) join(n *node) {
 	q.call()
 }
 
+// left calls the next in line. Those who gave up behind somebody who still waits
+// stay in the list; when they may be the most of it they are swept out, so that a
+// sweep costs each of them a few steps.
 func (q *queue) left() {
-	q.waiting.Add(-1)
+	waiting := q.waiting.Add(-1)
 	q.call()
+	leaves := q.leaves.Inc()
+	if leaves >= sweepAfter && int64(leaves) >= 2*waiting && q.leaves.CompareAndSwap(leaves, 0) {
+		q.sweep()
+	}
+}
+
+// sweep links each place that is not gone to the next that is not. The last place
+// stays, since whoever joins links to it. Others may join, call and sweep meanwhile:
+// a node that has left the list leads back into it, to a place no further back than
+// the next that is not gone. It ends: each step passes a place, and another's sweep
+// only makes the way shorter.
+func (q *queue) sweep() {
+	for n := q.head.Load(); n != nil; {
+		next := n.next.Load()
+		behind := next
+		for behind != nil && behind.state.Load() == gone {
+			further := behind.next.Load()
+			if further == nil {
+				break
+			}
+			behind = further
+		}
+		if behind != next {
+			n.next.CompareAndSwap(next, behind)
+		}
+		n = behind
+	}
 }
 
 // call tells the first in line that it is. Every join and every Leave calls it
@@ -206,12 +257,12 @@ func (q *queue) call() {
 	}
 }
 
-// ahead returns how many places are in front of n, or more: gone places that
+// ahead returns how many places are in front of p, or more: gone places that
 // the head has not passed count, and so do places behind, whichever is less.
-func (q *queue) ahead(n *node) int64 {
-	if n.state.Load() == called {
+func (q *queue) ahead(p *place) int64 {
+	if p.state.Load() == called {
 		return 0
 	}
-	front := n.ticket - q.head.Load().ticket - 1
+	front := p.ticket - q.head.Load().ticket - 1
 	return max(min(front, q.waiting.Load()-1), 1)
 }

@@ -56,18 +56,21 @@
 //
 // # What is an error
 //
-//	                                        here            AWS's SDK for Go
+//	                                        here            AWS's SDK for Go (its config v1.33.18)
 //	no file at ~/.aws/config                fine            fine
 //	no file where AWS_CONFIG_FILE points    fine, printed   fine
 //	no file where Opts.File points          error           (no such option)
 //	home directory unknown                  fine, no file   fine
 //	AWS_CONFIG_FILE=/dev/null               fine, no file   fine
-//	unreadable, a directory, a FIFO         error           as if missing
+//	unreadable                              error           as if missing
+//	a directory                             error           error
+//	a FIFO                                  error           waits for a writer
 //	larger than 1 MiB, NUL bytes (UTF-16)   error           read
 //	a profile named but not in the file     error           depends on who names it
 //	[default] not in the file               fine            fine
-//	not INI syntax                          error           error
-//	the same, in an indented line           not looked at   not looked at
+//	not INI syntax                          error           passed over
+//	the same, in an indented line           not looked at   passed over
+//	a setting indented below a value        not looked at   a setting
 //
 // An error never repeats a line of the file, which may hold keys and tokens; of
 // values it shows those of the two settings alone.

@@ -1,6 +1,11 @@
 package settings
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
 
 // Setting is one setting: every value that was said, the one that counts first.
 // The zero Setting was said nowhere.
@@ -49,13 +54,13 @@ func (s Setting[T]) Set() bool { return s.Source() != Source{} }
 // String returns the value that counts, who said it, and what the others said:
 // "5 (AWS_MAX_ATTEMPTS); file said 7".
 func (s Setting[T]) String() string {
-	text := fmt.Sprintf("%v (%v)", s.Value(), s.Source())
+	text := fmt.Sprintf("%v (%v)", shownValue(s.Value()), s.Source())
 	for _, lower := range s.Said[min(1, len(s.Said)):] {
 		switch {
 		case lower.Source.File != "":
-			text += fmt.Sprintf("; file said %v", lower.Value)
+			text += fmt.Sprintf("; file said %v", shownValue(lower.Value))
 		case lower.Source != Source{}:
-			text += fmt.Sprintf("; %v said %v", lower.Source, lower.Value)
+			text += fmt.Sprintf("; %v said %v", lower.Source, shownValue(lower.Value))
 		}
 	}
 	return text
@@ -70,8 +75,25 @@ func (s Source) String() string {
 	case s.Variable != "":
 		return s.Variable
 	case s.File != "":
-		return fmt.Sprintf("%s:%d, profile %q", s.File, s.Line, s.Profile)
+		return fmt.Sprintf("%s:%d, profile %q", shown(s.File), s.Line, s.Profile)
 	default:
 		return "default"
 	}
+}
+
+// shown returns a name as it is, or quoted if it would break the line or a
+// terminal would obey it.
+func shown(name string) string {
+	odd := func(r rune) bool { return !strconv.IsPrint(r) }
+	if utf8.ValidString(name) && strings.IndexFunc(name, odd) < 0 {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+func shownValue(value any) any {
+	if name, ok := value.(string); ok {
+		return shown(name)
+	}
+	return value
 }

@@ -49,6 +49,27 @@ func TestString(t *testing.T) {
 		"config file = none (home directory unknown)", settings.Settings{}.String(), "the zero Settings")
 }
 
+// Names that would break the line, or that a terminal would obey, are quoted, so
+// that a setting is a line and an error too; what people write is shown as it is.
+func TestOddNamesAreQuoted(t *testing.T) {
+	w := config("", "AWS_CONFIG_FILE=/etc/a\nretry_mode = legacy", "AWS_PROFILE=p\x1b[2J")
+	w.files["etc/a\nretry_mode = legacy"] = "[profile p\x1b[2J]\nmax_attempts = 4\n"
+	s, err := settings.Load(w.opts())
+	require.NoError(t, err)
+	assert.Equal(t, "retry_mode = standard (default)\n"+
+		`max_attempts = 4 ("/etc/a\nretry_mode = legacy":2, profile "p\x1b[2J")`+"\n"+
+		`profile = "p\x1b[2J" (AWS_PROFILE)`+"\n"+
+		`config file = "/etc/a\nretry_mode = legacy" (AWS_CONFIG_FILE)`, s.String())
+	o := w.opts()
+	o.Profile = "q\xff"
+	_, err = settings.Load(o)
+	require.ErrorContains(t, err, `want a section [profile "q\xff"] in "/etc/a\nretry_mode = legacy"`)
+	assert.NotContains(t, err.Error(), "\n")
+	o.File = "/etc/ä \\ \"b\""
+	_, err = settings.Load(o)
+	require.ErrorContains(t, err, `config file /etc/ä \ "b" (Opts.File): file does not exist`)
+}
+
 // Every pair of a higher and a lower source, for both settings (R1.2).
 func TestEveryPairOfSources(t *testing.T) {
 	s, err := settings.Load(config("[default]\nmax_attempts = 7\nretry_mode = legacy", "AWS_MAX_ATTEMPTS=5", "AWS_RETRY_MODE=standard").opts())

@@ -52,13 +52,13 @@ func (s *Settings) section(files fs.StatFS) (section, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && s.File.Source().Option == "":
 		s.FileMissing = true
-		return s.nothing(path + " does not exist")
+		return s.nothing(shown(path) + " does not exist")
 	case err != nil:
-		return section{}, fmt.Errorf("reprise/settings: config file %s (%v): %w", path, s.File.Source(), err)
+		return section{}, fmt.Errorf("reprise/settings: config file %s (%v): %w", shown(path), s.File.Source(), err)
 	}
 	profiles, err := parseProfiles(data)
 	if err != nil {
-		return section{}, fmt.Errorf("reprise/settings: config file %s (%v): %w", path, s.File.Source(), err)
+		return section{}, fmt.Errorf("reprise/settings: config file %s (%v): %w", shown(path), s.File.Source(), err)
 	}
 	found, ok := profiles.find(profile)
 	found.source = Source{File: path, Profile: profile}
@@ -66,9 +66,9 @@ func (s *Settings) section(files fs.StatFS) (section, error) {
 	case ok:
 		return found, nil
 	case profiles.bare[profile] != nil:
-		return s.nothing(fmt.Sprintf("%s has a section [%s], which is a profile only as [profile %[2]s]", path, profile))
+		return s.nothing(fmt.Sprintf("%s has a section [%s], which is a profile only as [profile %[2]s]", shown(path), shown(profile)))
 	default:
-		return s.nothing(fmt.Sprintf("want a section [profile %s] in %s", profile, path))
+		return s.nothing(fmt.Sprintf("want a section [profile %s] in %s", shown(profile), shown(path)))
 	}
 }
 
@@ -97,7 +97,8 @@ func (s Settings) Options() []engine.Option {
 	return options
 }
 
-// String explains the settings, a line each, without a final line break:
+// String explains the settings, a line each, without a final line break; names
+// that a terminal would not show as they are it quotes:
 //
 //	retry_mode = standard (default)
 //	max_attempts = 5 (AWS_MAX_ATTEMPTS); file said 7

@@ -108,6 +108,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"drive --workers 0", 2, "--workers is 0: want 1 to 4096"},
 		{"drive --rate=-5", 2, "--rate is -5"},
 		{"drive --rate NaN", 2, "--rate is NaN"},
+		{"drive --rate NaN --mode adaptive", 2, "--rate is NaN"}, // the workers depend on it
 		{"drive --mode fast", 2, `--mode: unknown mode "fast": want standard, adaptive or legacy`},
 		{"drive --max-attempts 0", 2, "--max-attempts is 0: want 1 to 2147483647"},
 		{"drive --max-attempts=-3", 2, "--max-attempts is -3"},

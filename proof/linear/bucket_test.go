@@ -147,7 +147,7 @@ func bucketHistory(t testing.TB, r *rand.Rand, b bucket, start tokens, each int)
 func TestBucketIsLinearizable(t *testing.T) {
 	parallel(t)
 	overlapping, operations := 0, 0
-	for seed := range count(3000) {
+	for seed := range seeds(count(3000), &overlapping) {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		start := tokens{12, 12}
 		b, err := atomicbucket.New(start.capacity)

@@ -127,7 +127,7 @@ func callHistory(r *rand.Rand, each int, do func(c *caller, op *callOp) bucketOu
 func TestCallsAreLinearizable(t *testing.T) {
 	parallel(t)
 	overlapping := 0
-	for seed := range count(3000) {
+	for seed := range seeds(count(3000), &overlapping) {
 		e, err := engine.New(engine.WithQuota(quotaOf(12)), engine.WithMaxAttempts(1000))
 		require.NoError(t, err)
 		h := callHistory(rand.New(rand.NewPCG(uint64(seed), 4)), 25, func(c *caller, op *callOp) bucketOut { return c.do(e, op) })

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"iter"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -27,6 +28,19 @@ func count(full int) int {
 		return full / 10
 	}
 	return full
+}
+
+// seeds yields a number for each of so many histories, and on a machine that is busy
+// with other work, where operations seldom run side by side, for up to a hundred times
+// as many, until some have overlapped.
+func seeds(histories int, overlapping *int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for seed := 0; seed < histories || *overlapping == 0 && seed < 100*histories; seed++ {
+			if !yield(seed) {
+				return
+			}
+		}
+	}
 }
 
 // checkTime bounds one search. A search that does not end is a failure of the test.

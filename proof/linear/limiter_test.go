@@ -248,10 +248,10 @@ func TestLimiterIsLinearizable(t *testing.T) {
 	parallel(t)
 	for i, w := range weathers {
 		t.Run(w.name, func(t *testing.T) {
-			overlapping, relaxed := 0, 0
+			overlapping, relaxed, histories := 0, 0, 0
 			const each = 15
-			histories := count(1500)
-			for seed := range histories {
+			for seed := range seeds(count(1500), &overlapping) {
+				histories++
 				r := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
 				phase := r.Int64N(1e9)
 				start, h := w.run(r, newReal(phase), phase, each)

@@ -83,10 +83,10 @@ func (c *Config) Check() error {
 	switch {
 	case c.Calls == 0 && c.Duration <= 0:
 		return errors.New("a run needs an end: give --duration or --calls")
-	case c.Workers < 1 || c.Workers > maxWorkers:
-		return fmt.Errorf("--workers is %d: want 1 to %d", c.Workers, maxWorkers)
 	case math.IsNaN(c.Rate) || c.Rate < 0 || c.Rate > maxRate:
 		return fmt.Errorf("--rate is %v: want up to %d calls per second, or 0 for as fast as it goes", c.Rate, int(maxRate))
+	case c.Workers < 1 || c.Workers > maxWorkers:
+		return fmt.Errorf("--workers is %d: want 1 to %d", c.Workers, maxWorkers)
 	case c.MaxAttempts < 0:
 		return fmt.Errorf("--max-attempts is %d: want 1 or more", c.MaxAttempts)
 	case c.Deadline < 0:

@@ -61,6 +61,15 @@ func TestParseTakesKeysInAnyOrder(t *testing.T) {
 	assert.Equal(t, "n", cases[0].Name)
 }
 
+// R1.3: modes match without case, also where it is asked whether there is a limiter.
+func TestParseTakesModesInAnyCase(t *testing.T) {
+	document := strings.Replace(settings(`{"mode":"ADAPTIVE "}`), `"at_ms":1`, `"at_ms":1,"expect":{"fill_rate":0.5,"admit_wait_ms":0}`, 1)
+	cases, err := read(strings.NewReader(document))
+	require.NoError(t, err)
+	_, err = cases[0].Run(func(r Result) { assert.Empty(t, r.Mismatches) })
+	require.NoError(t, err)
+}
+
 func TestParseStops(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join(vectors, "standard.json"))
 	require.NoError(t, err)
@@ -141,6 +150,7 @@ func TestParseErrors(t *testing.T) {
 		"max_backoff 0":    {settings(`{"max_backoff_ms":0}`), `engine: max_backoff_ms is 0: want milliseconds above 0`},
 		"max_backoff huge": {settings(`{"max_backoff_ms":1e18}`), `engine: max_backoff_ms is 1e+18`},
 		"adaptive, no at":  {strings.Replace(settings(`{"mode":"adaptive"}`), `,"at_ms":1`, "", 1), `step 1: no at_ms: adaptive mode has to know when the response arrives`},
+		"Adaptive, no at":  {strings.Replace(settings(`{"mode":" Adaptive"}`), `,"at_ms":1`, "", 1), `step 1: no at_ms: adaptive mode has to know when the response arrives`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := read(strings.NewReader(test.document))

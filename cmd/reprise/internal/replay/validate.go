@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
+	"github.com/reprise-go/reprise/engine"
 )
 
 // outcomes are the words of "outcome", in the order in which an error lists them.
@@ -60,7 +61,14 @@ func (s *Step) ends() string {
 	return ""
 }
 
-func (s *Settings) adaptive() bool { return s.Mode != nil && *s.Mode == "adaptive" }
+// adaptive reports whether the engine has a limiter. A mode that is none was refused.
+func (s *Settings) adaptive() bool {
+	if s.Mode == nil {
+		return false
+	}
+	mode, err := scenario.ParseMode(*s.Mode)
+	return err == nil && mode == engine.Adaptive
+}
 
 func (s *Settings) validate() error {
 	if s.Mode != nil {
