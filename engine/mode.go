@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Mode is how an engine retries (R1). The zero Mode is Standard.
 type Mode uint8
@@ -32,4 +35,17 @@ func (m Mode) String() string {
 	default:
 		return fmt.Sprintf("Mode(%d)", uint8(m))
 	}
+}
+
+// ParseMode returns the mode that a name says, in whatever case and with blanks
+// around it (R1.3). Any other name is an error that says which there are.
+func ParseMode(name string) (Mode, error) {
+	text := strings.TrimSpace(name)
+	for mode := range modeCount {
+		want := mode.String()
+		if len(text) == len(want) && strings.EqualFold(text, want) { // of one length only if it is ASCII: no long s
+			return mode, nil
+		}
+	}
+	return 0, fmt.Errorf("reprise/engine: unknown mode %.40q: want standard, adaptive or legacy", name)
 }

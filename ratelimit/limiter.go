@@ -144,8 +144,12 @@ func (l *Limiter) acquireSlow(nowNanos int64) (wait time.Duration) {
 	return wait
 }
 
-// TryAdmit is [Limiter.TryAdmitAt] at this instant.
+// TryAdmit is [Limiter.TryAdmitAt] at this instant. It reads the clock only once
+// a throttle has been seen.
 func (l *Limiter) TryAdmit(cost int) (wait time.Duration, err error) {
+	if cost >= 1 && !l.gate.enabled() {
+		return 0, nil
+	}
 	return l.TryAdmitAt(time.Now(), cost)
 }
 

@@ -23,13 +23,8 @@ var modeKind = kind[engine.Mode]{
 	variable: "AWS_RETRY_MODE",
 	want:     "standard, adaptive or legacy",
 	parse: func(text string) (engine.Mode, bool) {
-		for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy} {
-			name := mode.String()
-			if len(text) == len(name) && strings.EqualFold(text, name) { // of one length only if it is ASCII: no long s
-				return mode, true
-			}
-		}
-		return 0, false
+		mode, err := engine.ParseMode(text)
+		return mode, err == nil
 	},
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -89,12 +88,11 @@ func saidBy(ctx context.Context, cfg aws.Config) (mode aws.RetryMode, attempts i
 }
 
 func parseMode(mode aws.RetryMode) (engine.Mode, error) {
-	for _, m := range []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy} {
-		if strings.EqualFold(strings.TrimSpace(string(mode)), m.String()) {
-			return m, nil
-		}
+	m, err := engine.ParseMode(string(mode))
+	if err != nil {
+		return 0, fmt.Errorf("reprise/awsretry: the config's RetryMode is %q: want standard, adaptive or legacy", string(mode))
 	}
-	return 0, fmt.Errorf("reprise/awsretry: the config's RetryMode is %q: want standard, adaptive or legacy", string(mode))
+	return m, nil
 }
 
 // read reads what package settings finds for the config.

@@ -3,7 +3,6 @@ package caddyretry
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -48,12 +47,11 @@ type Classify struct {
 
 // parseMode reads a mode; nothing is standard.
 func parseMode(name string) (engine.Mode, bool) {
-	for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy} {
-		if name == "" || strings.EqualFold(mode.String(), strings.TrimSpace(name)) {
-			return mode, true
-		}
+	if name == "" {
+		return engine.Standard, true
 	}
-	return 0, false
+	mode, err := engine.ParseMode(name)
+	return mode, err == nil
 }
 
 const classForm = "transient, throttling or non_retryable"
