@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxFileBytes bounds a file.
@@ -39,6 +40,9 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 		return fmt.Errorf("%s %s: is longer than %d KiB", k.Name, name, MaxFileBytes>>10)
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(text) {
+		return fmt.Errorf("%s %s:%d: is not UTF-8: want a text file in that encoding", k.Name, name, notUTF8(text))
+	}
 	if line, ok := tooDeep(text); ok {
 		return fmt.Errorf("%s %s:%d: has more than %d brackets open or %d bytes in the line", k.Name, name, line, maxDepth, maxLine)
 	}
@@ -58,7 +62,7 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 	if err != nil {
 		var at *lineError
 		if errors.As(err, &at) {
-			return fmt.Errorf("%s %s:%d: %w", k.Name, name, at.line, at.err)
+			return fmt.Errorf("%s %s:%d: %w%s", k.Name, name, at.line, at.err, k.misnamed(name, text))
 		}
 		return fmt.Errorf("%s %s: %w", k.Name, name, err)
 	}
@@ -68,6 +72,31 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 		return Faults(r.faults)
 	}
 	return nil
+}
+
+// misnamed says so of a file that is in the other format than its name tells.
+func (k Kind) misnamed(name string, text []byte) string {
+	if strings.EqualFold(filepath.Ext(name), ".toml") {
+		if doc, err := k.parseYAML(text); err == nil && len(doc.root) > 0 {
+			return "; it is YAML: want a name that ends in .yaml"
+		}
+		return ""
+	}
+	if _, err := parseTOML(text); err == nil {
+		return "; it is TOML: want a name that ends in .toml"
+	}
+	return ""
+}
+
+// notUTF8 is the first line that is not UTF-8; 0 if all are.
+func notUTF8(text []byte) (line int) {
+	for one := range bytes.Lines(text) {
+		line++
+		if !utf8.Valid(one) {
+			return line
+		}
+	}
+	return 0
 }
 
 // What the parsers need grows with the square of the depth, so that is bounded

@@ -55,7 +55,9 @@ type Table struct {
 
 // value returns what is under a key, and whether there is anything.
 func (t *Table) value(key string) (any, bool) {
-	t.known = append(t.known, key)
+	if !slices.Contains(t.known, key) {
+		t.known = append(t.known, key)
+	}
 	v, ok := t.keys[key]
 	if ok && v == nil {
 		t.Fault(key, "has no value: want one, or the key left out")

@@ -34,7 +34,10 @@ func PolicyNames() (names []string) {
 // are shown.
 func FindPolicies(names []string) (found []sim.Policy, err error) {
 	known := PolicyNames()
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("%q twice: want it once", scenario.Shorten(name))
+		}
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("%q: %swant %s", scenario.Shorten(name), scenario.DidYouMean(name, known), strings.Join(known, ", "))
 		}
