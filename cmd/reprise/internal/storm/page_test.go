@@ -53,6 +53,22 @@ func TestPage(t *testing.T) {
 	assert.NotContains(t, page, "slow", "no fault")
 }
 
+// Few samples make a line too, on a phone as well.
+func TestFewSamplesAreDrawn(t *testing.T) {
+	for samples, points := range map[int]int{1: 2, 2: 2, 3: 3, 8: 8} {
+		page := drawn(t, func(s *Setup) {
+			s.Policies = []sim.Policy{sim.None()}
+			s.Scenario.Sample = s.Scenario.Duration / time.Duration(samples)
+		})
+		_, load, _ := strings.Cut(page, `<figure id="load">`)
+		load, _, _ = strings.Cut(load, "</figure>")
+		lines := regexp.MustCompile(`<g class="p1"><g[^>]*>\s*<path d="(M[^A"]*)"`).FindAllStringSubmatch(load, -1)
+		require.Len(t, lines, 2, "wide and narrow, of %d samples", samples)
+		assert.Equal(t, points-1, strings.Count(lines[0][1], "L"), "wide, of %d samples", samples)
+		assert.Positive(t, strings.Count(lines[1][1], "L"), "narrow, of %d samples", samples)
+	}
+}
+
 func TestThePageIsOfWhatUsersWrote(t *testing.T) {
 	page := drawn(t, func(s *Setup) {
 		s.Name, s.About = `<script>alert(1)</script>`, `a & "b"`
