@@ -84,7 +84,7 @@ Keys of --json: schema, scenario, about, seed, duration_ms, sample_ms, trouble_f
 
 With --size nothing is compared: given what calls meet, it finds the fewest attempts, the longest backoff and the smallest quota that let --success of the calls succeed within --deadline, with no more than --amplification requests a call, also in an outage. It calculates, from 1 - p^n, the quota's drift and level as a Markov chain, and the distribution of the jittered delays; then it simulates what it found. If nothing does, it says what could. Keys of its --json: schema, question, plan (max_attempts, quota_capacity, quota_transient_cost, quota_throttling_cost, backoff_transient_ms, backoff_throttling_ms, backoff_max_ms), calculated and simulated (calls, success_rate, success_rate_without_quota, requests_per_call, outage_requests_per_call, drift_tokens_per_call, quota_level, p50_ms, p99_ms), choices (the same by attempts, and meets), tradeoff (by max_attempts: points with capacity); of the question rate_per_second, clients, deadline_ms, answer_ms, transient, throttling, success_rate, requests_per_call, outage_ms.
 
-Exit codes: 0 done, whatever became of the calls; 1 the file is wrong, the result cannot be written, calls would take 100 years, or with --size nothing does; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
+Exit codes: 0 done, whatever became of the calls; 1 the file is wrong, the result cannot be written, calls would take 100 years or too many are under way at once (33 million), or with --size nothing does; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
 
 Examples:
   reprise storm                                    a failure that outlives its cause
