@@ -43,8 +43,8 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 	if !utf8.Valid(text) {
 		return fmt.Errorf("%s %s:%d: is not UTF-8: want a text file in that encoding", k.Name, name, notUTF8(text))
 	}
-	if line, ok := tooDeep(text); ok {
-		return fmt.Errorf("%s %s:%d: has more than %d brackets open or %d bytes in the line", k.Name, name, line, maxDepth, maxLine)
+	if line, what := tooDeep(text); what != "" {
+		return fmt.Errorf("%s %s:%d: %s", k.Name, name, line, what)
 	}
 	var doc document
 	var err error
@@ -106,7 +106,8 @@ const (
 	maxLine  = 1024
 )
 
-func tooDeep(text []byte) (line int, deep bool) {
+// tooDeep is what of a text is, and in which line; "" if nothing is.
+func tooDeep(text []byte) (line int, what string) {
 	depth := 0
 	for one := range bytes.Lines(text) {
 		line++
@@ -118,14 +119,14 @@ func tooDeep(text []byte) (line int, deep bool) {
 				depth = max(depth-1, 0)
 			}
 			if depth > maxDepth {
-				return line, true
+				return line, fmt.Sprintf("has more than %d brackets open: want fewer", maxDepth)
 			}
 		}
 		if len(one) > maxLine {
-			return line, true
+			return line, fmt.Sprintf("has more than %d bytes in the line: want it in several", maxLine)
 		}
 	}
-	return 0, false
+	return 0, ""
 }
 
 // document is a parsed file: plain tables, and the lines of their keys by path.
