@@ -68,8 +68,8 @@ type Result struct {
 	Unended uint64        // calls that still were under way, if the run was ended early
 	Latency time.Duration // sum over the calls that succeeded, up to what a Duration holds
 
-	TokensTaken    uint64 // by retries, of all engines
-	TokensLeft     uint64 // in all engines' quotas at the end
+	TokensTaken    uint64 // by retries, of all engines but those of layers that never retry
+	TokensLeft     uint64 // in their quotas at the end
 	TokensCapacity uint64 // of all of these
 
 	Recovery Recovery
