@@ -164,7 +164,8 @@ func (v *view) draw(c course, s figure.Size, class, label string, lines []figure
 
 func (v *view) plot(c course, s figure.Size, top float64) *plot.Plot {
 	if len(v.bands) > 0 {
-		top = figure.Headroom(top)
+		_, lines := figure.Rows(s, v.seconds, v.bands)
+		top = figure.HeadroomFor(top, s, lines)
 	}
 	p := figure.New(s, v.seconds, top*1.05, v.bands)
 	p.X.Tick.Marker = figure.Times{Count: int(s.Width / 60)}
