@@ -242,8 +242,7 @@ func (c *stormCommand) setup() (setup storm.Setup, err error) {
 		return setup, usageError{err}
 	}
 	if given {
-		setup.Policies = slices.DeleteFunc(setup.Policies, func(p sim.Policy) bool { return p.Name == storm.OwnName })
-		setup.Policies = append(setup.Policies, own)
+		setup.SetOwn(own)
 	}
 	return setup, c.choosePolicies(&setup)
 }
@@ -300,18 +299,17 @@ func (c *stormCommand) ownGiven() bool {
 }
 
 // own is the policy that the flags describe, if they do.
-func (c *stormCommand) own() (policy sim.Policy, given bool, err error) {
-	var own storm.Own
+func (c *stormCommand) own() (own storm.Own, given bool, err error) {
 	own.Pacing, given = c.Pacing, c.Pacing
 	if c.Mode != nil {
 		if own.Mode, err = scenario.ParseMode(*c.Mode); err != nil {
-			return policy, true, fmt.Errorf("--mode: %w", err)
+			return own, true, fmt.Errorf("--mode: %w", err)
 		}
 		given = true
 	}
 	if c.MaxAttempts != nil {
 		if err := scenario.CheckAttempts(*c.MaxAttempts); err != nil {
-			return policy, true, err
+			return own, true, err
 		}
 	}
 	given = set(&own.MaxAttempts, c.MaxAttempts) || given
@@ -324,15 +322,15 @@ func (c *stormCommand) own() (policy sim.Policy, given bool, err error) {
 	given = set(&own.Backoff.Throttling, c.BackoffThrottling) || given
 	given = set(&own.Backoff.Max, c.BackoffMax) || given
 	if !given {
-		return policy, false, nil
+		return own, false, nil
 	}
 	if flag := c.zero(); flag != "" {
-		return policy, true, fmt.Errorf("--%s is 0: want more, or it left out, for the default", flag)
+		return own, true, fmt.Errorf("--%s is 0: want more, or it left out, for the default", flag)
 	}
 	if fault, wrong := own.Check(); wrong {
-		return policy, true, fault.AsFlag()
+		return own, true, fault.AsFlag()
 	}
-	return own.Policy(), true, nil
+	return own, true, nil
 }
 
 // zero is the first of the numbers that were given as none: each would be taken for

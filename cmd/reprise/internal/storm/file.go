@@ -242,5 +242,5 @@ func (s *Setup) readPolicies(root *conf.Table) {
 		own.Fault(fault.Key, "%s", fault.Text)
 		return
 	}
-	s.Policies = append(s.Policies, numbers.Policy())
+	s.SetOwn(numbers)
 }

@@ -81,6 +81,25 @@ func TestThePageIsOfWhatUsersWrote(t *testing.T) {
 	assert.Contains(t, page, "under 1 retry policy.")
 }
 
+// The page says what the own policy's numbers are.
+func TestOwnNumbersInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}":                                "standard; 3 attempts, backoff from 50 ms or, throttled, 1 s up to 20 s; a quota of 500 tokens, of which a retry takes 14 or 5",
+		"{max_attempts: 1}":                 "standard; one attempt",
+		"{mode: legacy}":                    "legacy; 5 attempts, backoff from 1 s up to 20 s",
+		"{service: DynamoDB, pacing: true}": "standard for DynamoDB; 4 attempts, backoff from 25 ms or, throttled, 1 s up to 20 s; a quota of 500 tokens, of which a retry takes 14 or 5; a call that it refuses waits",
+		"{mode: adaptive, coalesce: 1m}":    "adaptive; 3 attempts, backoff from 50 ms or, throttled, 1 s up to 20 s; a quota of 500 tokens, of which a retry takes 14 or 5; throttles within 1 min cut the rate once",
+		"{quota: {capacity: 1000}, backoff: {max: 5s}}": "standard; 3 attempts, backoff from 50 ms or, throttled, 1 s up to 5 s; a quota of 1000 tokens, of which a retry takes 14 or 5",
+	} {
+		s, err := Parse("f.yaml", []byte("duration: 1s\nload: {rate: 1}\nlayers: [{callers: 1}]\npolicies: own\npolicy: "+text+"\n"))
+		require.NoError(t, err)
+		assert.Equal(t, want, s.own, text)
+		page := drawn(t, func(to *Setup) { to.Policies, to.own = s.Policies, s.own })
+		assert.Contains(t, page, want, text)
+		assert.NotContains(t, page, policyWords[OwnName])
+	}
+}
+
 func TestLinesAreToldApartWithoutColour(t *testing.T) {
 	solid := 0
 	for name, l := range looks {
