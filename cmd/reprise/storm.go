@@ -65,7 +65,7 @@ A file holds a scenario, read strictly: a key it does not know is an error with 
   layers:                       # the clients, then gateways; each caller has its own engine
     - {callers: 20, deadline: 10s, timeout: 1s, latency: 1ms}   # once: true never retries
   server:                       # shards, contention, patience, full_throttles
-    workers: 3
+    workers: 3                                  # of each 100/s here, so 300 requests/s
     queue: 1500
     service: {mean: 10ms, shape: exponential}   # fixed, exponential, lognormal with sigma
     throttle: {rate: 500, burst: 500}           # of one shard
@@ -84,7 +84,7 @@ Keys of --json: schema, scenario, about, seed, duration_ms, sample_ms, trouble_f
 
 With --size nothing is compared: given what calls meet, it finds the fewest attempts, the longest backoff and the smallest quota that let --success of the calls succeed within --deadline, with no more than --amplification requests a call, also in an outage. It calculates, from 1 - p^n, the quota's drift and level as a Markov chain, and the distribution of the jittered delays; then it simulates what it found. If nothing does, it says what could. Keys of its --json: schema, question, plan (max_attempts, quota_capacity, quota_transient_cost, quota_throttling_cost, backoff_transient_ms, backoff_throttling_ms, backoff_max_ms), calculated and simulated (calls, success_rate, success_rate_without_quota, requests_per_call, outage_requests_per_call, drift_tokens_per_call, quota_level, p50_ms, p99_ms), choices (the same by attempts, and meets), tradeoff (by max_attempts: points with capacity); of the question rate_per_second, clients, deadline_ms, answer_ms, transient, throttling, success_rate, requests_per_call, outage_ms.
 
-Exit codes: 0 done, whatever became of the calls; 1 the file is wrong, or with --size nothing does; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
+Exit codes: 0 done, whatever became of the calls; 1 the file is wrong, the result cannot be written, calls would take 100 years or too many are under way at once (33 million), or with --size nothing does; 2 the command line is; 129, 130 or 143 ended by SIGHUP, SIGINT or SIGTERM.
 
 Examples:
   reprise storm                                    a failure that outlives its cause
@@ -242,8 +242,7 @@ func (c *stormCommand) setup() (setup storm.Setup, err error) {
 		return setup, usageError{err}
 	}
 	if given {
-		setup.Policies = slices.DeleteFunc(setup.Policies, func(p sim.Policy) bool { return p.Name == storm.OwnName })
-		setup.Policies = append(setup.Policies, own)
+		setup.SetOwn(own)
 	}
 	return setup, c.choosePolicies(&setup)
 }
@@ -300,18 +299,17 @@ func (c *stormCommand) ownGiven() bool {
 }
 
 // own is the policy that the flags describe, if they do.
-func (c *stormCommand) own() (policy sim.Policy, given bool, err error) {
-	var own storm.Own
+func (c *stormCommand) own() (own storm.Own, given bool, err error) {
 	own.Pacing, given = c.Pacing, c.Pacing
 	if c.Mode != nil {
 		if own.Mode, err = scenario.ParseMode(*c.Mode); err != nil {
-			return policy, true, fmt.Errorf("--mode: %w", err)
+			return own, true, fmt.Errorf("--mode: %w", err)
 		}
 		given = true
 	}
 	if c.MaxAttempts != nil {
 		if err := scenario.CheckAttempts(*c.MaxAttempts); err != nil {
-			return policy, true, err
+			return own, true, err
 		}
 	}
 	given = set(&own.MaxAttempts, c.MaxAttempts) || given
@@ -324,15 +322,15 @@ func (c *stormCommand) own() (policy sim.Policy, given bool, err error) {
 	given = set(&own.Backoff.Throttling, c.BackoffThrottling) || given
 	given = set(&own.Backoff.Max, c.BackoffMax) || given
 	if !given {
-		return policy, false, nil
+		return own, false, nil
 	}
 	if flag := c.zero(); flag != "" {
-		return policy, true, fmt.Errorf("--%s is 0: want more, or it left out, for the default", flag)
+		return own, true, fmt.Errorf("--%s is 0: want more, or it left out, for the default", flag)
 	}
 	if fault, wrong := own.Check(); wrong {
-		return policy, true, fault.AsFlag()
+		return own, true, fault.AsFlag()
 	}
-	return own.Policy(), true, nil
+	return own, true, nil
 }
 
 // zero is the first of the numbers that were given as none: each would be taken for

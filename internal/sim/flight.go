@@ -44,12 +44,18 @@ type cargo struct {
 	next uint32  // in the line, as flight+1
 }
 
+// mostUnderWay bounds the flights: they would come to some 10 GB, of each policy that
+// is simulated at a time.
+const mostUnderWay = 1 << 25
+
 // hangar holds the flights.
 type hangar struct {
 	flights slab[flight]
 	cargoes slab[cargo]
 	free    []uint32 // flights; the last one freed is used first, while it is in the cache
 	live    int
+	most    uint32 // of them
+	over    bool   // there were more
 	fetched uint32 // by fetch: a sum of no meaning
 }
 
@@ -67,6 +73,7 @@ func (h *hangar) take() (uint32, *flight) {
 	}
 	h.cargoes.add()
 	i := h.flights.add()
+	h.over = i >= h.most
 	return i, h.at(i)
 }
 

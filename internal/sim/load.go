@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// arrivals are the calls of the open loop, and who and what they are for.
+// arrivals are the calls of the open loop, and who and what they are for. Loops, whose
+// calls depend on what became of others, have a stream of their own.
 type arrivals struct {
 	times, callers, keys *stream
+	loops                *stream
 	peak                 float64 // calls/s that the rate does not exceed before the next fault changes
 }
 
 func (w *world) buildLoad() {
 	load := &w.Load
-	w.arrive = arrivals{times: newStream(w.Seed, forArrivals), callers: newStream(w.Seed, forCallers), keys: newStream(w.Seed, forKeys)}
+	w.arrive = arrivals{times: newStream(w.Seed, forArrivals), callers: newStream(w.Seed, forCallers), keys: newStream(w.Seed, forKeys), loops: newStream(w.Seed, forLoops)}
 	w.redrawArrival()
 	for _, b := range load.Bursts {
 		w.later(int64(b.At), burstArrives, request{}, uint32(b.Calls))
@@ -72,17 +74,21 @@ func (w *world) callArrives() {
 // offer begins a call of a client.
 func (w *world) offer(client uint32, looped bool) {
 	w.point.Offered++
-	w.begin(&w.layers[0].callers[client], request{shard: w.chooseShard()}, looped)
+	keys := w.arrive.keys
+	if looped {
+		keys = w.arrive.loops
+	}
+	w.begin(&w.layers[0].callers[client], request{shard: w.chooseShard(keys)}, looped)
 }
 
-func (w *world) chooseShard() uint32 {
+func (w *world) chooseShard(keys *stream) uint32 {
 	if len(w.shards) == 1 {
 		return 0
 	}
-	if hot := w.Load.Hot; hot > 0 && w.arrive.keys.share() < hot {
+	if hot := w.Load.Hot; hot > 0 && keys.share() < hot {
 		return w.shardOf(0)
 	}
-	return w.shardOf(w.arrive.keys.below(uint32(w.Load.Keys)))
+	return w.shardOf(keys.below(uint32(w.Load.Keys)))
 }
 
 func (w *world) shardOf(key uint32) uint32 {
@@ -95,7 +101,7 @@ func (w *world) shardOf(key uint32) uint32 {
 func (w *world) again(client uint32, began int64) {
 	think := int64(0)
 	if w.Load.Think > 0 {
-		think = int64(w.arrive.times.exponential() * float64(w.Load.Think))
+		think = int64(w.arrive.loops.exponential() * float64(w.Load.Think))
 	}
 	at := max(w.now, began+2*int64(w.layers[0].Latency))
 	w.later(at+think, callBegins, request{}, client)

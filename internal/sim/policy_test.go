@@ -294,6 +294,17 @@ func TestThePoorestLayerIsShown(t *testing.T) {
 	assert.Equal(t, r.Sent[0], r.TimedOut)
 }
 
+// Gateways that never retry have a quota that nobody asks: its tokens are none.
+func TestTokensOfThoseThatRetry(t *testing.T) {
+	s := broken()
+	alone := run(t, s, sim.Standard())
+	s.Layers = append(s.Layers, sim.Layer{Callers: 50, Once: true})
+	r := run(t, s, sim.Standard())
+	assert.EqualValues(t, 50*500, r.TokensCapacity)
+	assert.InDelta(t, float64(alone.TokensLeft), float64(r.TokensLeft), 2500)
+	assert.Zero(t, run(t, s, sim.Naive(3, 0)).TokensCapacity, "this one has no quota at all")
+}
+
 // A run can be watched and ended.
 func TestWatch(t *testing.T) {
 	var points []sim.Point

@@ -20,6 +20,8 @@ const (
 	forService
 	forErrors
 	forJitter // and one more for each layer
+
+	forLoops purpose = 1 << 32 // beyond all layers
 )
 
 func newStream(seed uint64, for_ purpose) *stream {

@@ -68,8 +68,8 @@ type Result struct {
 	Unended uint64        // calls that still were under way, if the run was ended early
 	Latency time.Duration // sum over the calls that succeeded, up to what a Duration holds
 
-	TokensTaken    uint64 // by retries, of all engines
-	TokensLeft     uint64 // in all engines' quotas at the end
+	TokensTaken    uint64 // by retries, of all engines but those of layers that never retry
+	TokensLeft     uint64 // in their quotas at the end
 	TokensCapacity uint64 // of all of these
 
 	Recovery Recovery
@@ -92,43 +92,46 @@ func ratio(part, whole uint64, none float64) float64 {
 
 // Recovery is how the fleet came out of the faults.
 type Recovery struct {
-	Known     bool          // there was a fault, and time before and after it
+	Known     bool          // there was a fault, and calls enough before and after it
 	Recovered bool          // all was well again before the end
-	After     time.Duration // from the last fault's end until then
+	After     time.Duration // from the last fault's end until then, to a sample or 200 calls
 }
 
 // wellShare is what calls must come to, of what they came to before the first
 // fault, for all to be well.
 const wellShare = 0.95
 
-// recovery finds the end of the last sample after the faults in which calls did
-// not end well: a smaller share of those that ended than before, or hardly any did.
-// How many end in a sample, beside how many begin, tells less: that goes up and down
-// with the queue.
+// recovery finds the end of the last lot of calls after the faults that did not end
+// well: a smaller share of those that ended than before, or hardly any did. How many
+// end in a time, beside how many begin, tells less: that goes up and down with the
+// queue.
 func (s *Scenario) recovery(points []Point) (r Recovery) {
 	from, until, ok := s.Trouble()
-	if !ok || len(points) == 0 {
+	if !ok {
 		return r
 	}
 	var before Counts
-	for _, p := range points {
+	var after []Point
+	for i, p := range points {
 		if p.At <= from {
 			before.add(&p.Counts)
 		}
+		if after == nil && p.At-s.Sample >= until { // one in which a fault ends is the fault's
+			after = points[i:]
+		}
 	}
-	last := points[len(points)-1].At
-	if before.Ended == 0 || until >= last {
+	if before.Ended == 0 {
 		return r
 	}
-	r.Known = true
+	perSecond := 0.
+	if s.Load.Loops > 0 {
+		perSecond = float64(before.Offered) / from.Seconds()
+	}
 	bar := wellShare * float64(before.Succeeded)
-	ill := until
-	for _, p := range smooth(points) {
-		if p.At <= until {
-			continue
-		}
-		if float64(p.Succeeded)*float64(before.Ended) < bar*float64(p.Ended) ||
-			2*p.Ended < p.Offered {
+	ill, last := until, until
+	for _, p := range s.lots(after, until, perSecond) {
+		r.Known, last = true, p.At
+		if p.Ended == 0 || 2*p.Ended < p.Offered || float64(p.Succeeded)*float64(before.Ended) < bar*float64(p.Ended) {
 			ill = p.At
 		}
 	}
@@ -139,21 +142,27 @@ func (s *Scenario) recovery(points []Point) (r Recovery) {
 	return r
 }
 
-// leastCalls is what a sample must have for a share of its calls to mean much.
-const leastCalls = 200
+const (
+	// leastCalls is what a lot must have for a share of its calls to mean much.
+	leastCalls = 200
+	// patience is how many lots there should have been of loops that begin hardly any
+	// calls, since they wait for answers, before that is a lot.
+	patience = 10
+)
 
-// smooth joins samples until each has calls enough.
-func smooth(points []Point) (joined []Point) {
+// lots joins samples until each has calls enough, or, of loops that made perSecond
+// calls, should have had. What is left over at the end is too little to tell anything.
+func (s *Scenario) lots(points []Point, from time.Duration, perSecond float64) (lots []Point) {
 	var sum Point
 	for _, p := range points {
 		sum.add(&p.Counts)
 		sum.At = p.At
-		if sum.Offered >= leastCalls {
-			joined = append(joined, sum)
-			sum = Point{}
+		if sum.Offered >= leastCalls || perSecond*(p.At-from).Seconds() >= patience*leastCalls {
+			lots = append(lots, sum)
+			sum, from = Point{}, p.At
 		}
 	}
-	return joined
+	return lots
 }
 
 func (c *Counts) add(o *Counts) {

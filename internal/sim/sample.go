@@ -69,6 +69,9 @@ func (w *world) finish() {
 		r.EndedAt = time.Duration(w.now)
 	}
 	for i := range w.layers {
+		if w.layers[i].Once {
+			continue // a quota that nobody asks
+		}
 		for j := range w.layers[i].callers {
 			e := w.layers[i].callers[j].engine
 			if e == nil || e.Mode() == engine.Legacy {

@@ -138,6 +138,9 @@ func (w *world) run() error {
 			return fmt.Errorf("reprise/sim: %d calls, gateways' included, are under way after 100 years: want shorter services, queues, latencies or delays, or a deadline", w.flights.live)
 		}
 		w.happen(&e)
+		if w.flights.over {
+			return fmt.Errorf("reprise/sim: more than %d calls, gateways' included, are under way at once after %v: want fewer calls, a shorter queue, or a shorter deadline or timeout", w.flights.most, time.Duration(w.now))
+		}
 	}
 	return nil
 }
@@ -195,8 +198,9 @@ func (w *world) happen(e *event) {
 
 // Run simulates the scenario under a policy until every call has ended, or until
 // watch ends it. An error is a scenario that is wrong, an *InvalidError, or options
-// that make no engine, or calls that take 100 years. Blocks for as long as that takes: about a second for a
-// million calls. Reads no clock.
+// that make no engine, or calls that take 100 years, or too many under way at once to
+// be kept. Blocks for as long as that takes: about a second for a million calls. Reads
+// no clock.
 func Run(s Scenario, p Policy, watch Watch) (Result, error) {
 	w, err := newWorld(s, p, watch)
 	if err != nil {
@@ -215,6 +219,7 @@ func newWorld(s Scenario, p Policy, watch Watch) (*world, error) {
 	}
 	s = s.WithDefaults()
 	w := &world{Scenario: s, watch: watch, end: int64(s.Duration)}
+	w.flights.most = mostUnderWay
 	w.result = Result{Policy: p.Name, Seed: s.Seed, Duration: s.Duration, Sample: s.Sample, Sent: make([]uint64, len(s.Layers))}
 	if err := w.build(p); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxFileBytes bounds a file.
@@ -39,8 +40,11 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 		return fmt.Errorf("%s %s: is longer than %d KiB", k.Name, name, MaxFileBytes>>10)
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if line, ok := tooDeep(text); ok {
-		return fmt.Errorf("%s %s:%d: has more than %d brackets open or %d bytes in the line", k.Name, name, line, maxDepth, maxLine)
+	if !utf8.Valid(text) {
+		return fmt.Errorf("%s %s:%d: is not UTF-8: want a text file in that encoding", k.Name, name, notUTF8(text))
+	}
+	if line, what := tooDeep(text); what != "" {
+		return fmt.Errorf("%s %s:%d: %s", k.Name, name, line, what)
 	}
 	var doc document
 	var err error
@@ -58,7 +62,7 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 	if err != nil {
 		var at *lineError
 		if errors.As(err, &at) {
-			return fmt.Errorf("%s %s:%d: %w", k.Name, name, at.line, at.err)
+			return fmt.Errorf("%s %s:%d: %w%s", k.Name, name, at.line, at.err, k.misnamed(name, text))
 		}
 		return fmt.Errorf("%s %s: %w", k.Name, name, err)
 	}
@@ -70,6 +74,31 @@ func (k Kind) Parse(name string, text []byte, read func(root *Table)) error {
 	return nil
 }
 
+// misnamed says so of a file that is in the other format than its name tells.
+func (k Kind) misnamed(name string, text []byte) string {
+	if strings.EqualFold(filepath.Ext(name), ".toml") {
+		if doc, err := k.parseYAML(text); err == nil && len(doc.root) > 0 {
+			return "; it is YAML: want a name that ends in .yaml"
+		}
+		return ""
+	}
+	if _, err := parseTOML(text); err == nil {
+		return "; it is TOML: want a name that ends in .toml"
+	}
+	return ""
+}
+
+// notUTF8 is the first line that is not UTF-8; 0 if all are.
+func notUTF8(text []byte) (line int) {
+	for one := range bytes.Lines(text) {
+		line++
+		if !utf8.Valid(one) {
+			return line
+		}
+	}
+	return 0
+}
+
 // What the parsers need grows with the square of the depth, so that is bounded
 // before they see it: brackets, and what a line can nest without.
 const (
@@ -77,7 +106,8 @@ const (
 	maxLine  = 1024
 )
 
-func tooDeep(text []byte) (line int, deep bool) {
+// tooDeep is what of a text is, and in which line; "" if nothing is.
+func tooDeep(text []byte) (line int, what string) {
 	depth := 0
 	for one := range bytes.Lines(text) {
 		line++
@@ -89,14 +119,14 @@ func tooDeep(text []byte) (line int, deep bool) {
 				depth = max(depth-1, 0)
 			}
 			if depth > maxDepth {
-				return line, true
+				return line, fmt.Sprintf("has more than %d brackets open: want fewer", maxDepth)
 			}
 		}
 		if len(one) > maxLine {
-			return line, true
+			return line, fmt.Sprintf("has more than %d bytes in the line: want it in several", maxLine)
 		}
 	}
-	return 0, false
+	return 0, ""
 }
 
 // document is a parsed file: plain tables, and the lines of their keys by path.

@@ -55,7 +55,9 @@ type Table struct {
 
 // value returns what is under a key, and whether there is anything.
 func (t *Table) value(key string) (any, bool) {
-	t.known = append(t.known, key)
+	if !slices.Contains(t.known, key) {
+		t.known = append(t.known, key)
+	}
 	v, ok := t.keys[key]
 	if ok && v == nil {
 		t.Fault(key, "has no value: want one, or the key left out")
@@ -119,6 +121,8 @@ var ErrKind = errors.New("wrong kind")
 
 func kindOf(v any) string {
 	switch v := v.(type) {
+	case nil:
+		return "empty"
 	case string:
 		return fmt.Sprintf("the text %q", scenario.Shorten(v))
 	case map[string]any:
@@ -206,16 +210,23 @@ func AsDuration(v any) (time.Duration, error) {
 
 // Durations is a list of durations, or one for a list of one.
 func (t *Table) Durations(key string, to *[]time.Duration) {
-	Read(t, key, durationForm+", or a list of them", to, func(v any) ([]time.Duration, error) { return asList(v, AsDuration) })
+	Read(t, key, durationForm+", or a list of them", to, func(v any) ([]time.Duration, error) { return asList(v, durationForm, AsDuration) })
 }
 
-func asList[T any](v any, one func(any) (T, error)) (all []T, err error) {
+func asList[T any](v any, want string, one func(any) (T, error)) (all []T, err error) {
 	list, ok := v.([]any)
 	if !ok {
 		list = []any{v}
 	}
-	for _, v := range list {
+	for i, v := range list {
 		t, err := one(v)
+		if ok && errors.Is(err, ErrKind) {
+			instead := ""
+			if u, ok := errors.AsType[*unlike](err); ok {
+				instead = u.instead
+			}
+			err = fmt.Errorf("number %d of the list is %s: want %s%s", i+1, kindOf(v), want, instead)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -226,7 +237,7 @@ func asList[T any](v any, one func(any) (T, error)) (all []T, err error) {
 
 // Texts is a list of texts, or one text for a list of one.
 func (t *Table) Texts(key string, to *[]string) {
-	Read(t, key, "a text or a list of texts", to, func(v any) ([]string, error) { return asList(v, AsText) })
+	Read(t, key, "a text or a list of texts", to, func(v any) ([]string, error) { return asList(v, "a text", AsText) })
 }
 
 // Table is the table under a key; one that is not there reads as an empty one.

@@ -5,7 +5,9 @@ import (
 	"html/template"
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -72,9 +74,30 @@ func New(s Size, seconds, top float64, bands []Band) *plot.Plot {
 	return p
 }
 
+// Rows are the lines, from the top, that the bands' names stand in over so many
+// seconds: each in the first that has room for it.
+func Rows(s Size, seconds float64, bands []Band) (rows []int, lines int) {
+	var taken [][]Band // by row, what the names cover
+	for _, b := range bands {
+		half := 0.3 * float64(s.Text) * float64(utf8.RuneCountInString(b.Name)+2) * seconds / (0.92 * float64(s.Width))
+		name := Band{Start: (b.Start+b.End)/2 - half, End: (b.Start+b.End)/2 + half}
+		row := slices.IndexFunc(taken, func(names []Band) bool {
+			return !slices.ContainsFunc(names, func(o Band) bool { return o.Start < name.End && name.Start < o.End })
+		})
+		if row < 0 {
+			row = len(taken)
+			taken = append(taken, nil)
+		}
+		taken[row] = append(taken[row], name)
+		rows = append(rows, row)
+	}
+	return rows, len(taken)
+}
+
 // Label writes the bands' names into the head of the chart, over all else.
 func Label(p *plot.Plot, s Size, bands []Band) {
-	for _, b := range bands {
+	rows, _ := Rows(s, p.X.Max, bands)
+	for i, b := range bands {
 		labels, err := plotter.NewLabels(plotter.XYLabels{
 			XYs:    plotter.XYs{{X: (b.Start + b.End) / 2, Y: p.Y.Max}},
 			Labels: []string{b.Name},
@@ -87,7 +110,7 @@ func Label(p *plot.Plot, s Size, bands []Band) {
 		labels.TextStyle[0].Font.Variant = "Sans"
 		labels.TextStyle[0].XAlign = draw.XCenter
 		labels.TextStyle[0].YAlign = draw.YTop
-		labels.Offset.Y = -3
+		labels.Offset.Y = -3 - vg.Length(rows[i])*rowHeight*s.Text
 		p.Add(labels)
 	}
 }
@@ -218,5 +241,14 @@ func Count(n uint64) string {
 	return digits
 }
 
+// rowHeight is that of a line of names, in heights of its text.
+const rowHeight = 1.2
+
 // Headroom is the top of an axis that leaves a line for the bands' names.
 func Headroom(top float64) float64 { return top * 1.15 }
+
+// HeadroomFor is Headroom of so many lines, on a chart of a size.
+func HeadroomFor(top float64, s Size, lines int) float64 {
+	more := rowHeight * float64(s.Text) * float64(max(lines-1, 0)) / float64(s.Height)
+	return Headroom(top) / (1 - min(more, 0.6))
+}

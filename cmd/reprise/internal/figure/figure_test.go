@@ -26,3 +26,23 @@ func TestTicksAreRound(t *testing.T) {
 		assert.Equal(t, row.want, strings.Join(labels, " "))
 	}
 }
+
+// Names of bands that are near to each other stand under each other.
+func TestNamesHaveRoom(t *testing.T) {
+	bands := []Band{
+		{Name: "slow × 10", Start: 60, End: 70},
+		{Name: "33 % failing", Start: 60, End: 80},
+		{Name: "down", Start: 70, End: 85},
+		{Name: "crowd × 3", Start: 150, End: 170},
+	}
+	rows, lines := Rows(Wide, 300, bands)
+	assert.Equal(t, []int{0, 1, 2, 0}, rows)
+	assert.Equal(t, 3, lines)
+	rows, _ = Rows(Wide, 3000, bands)
+	assert.Equal(t, []int{0, 1, 2, 3}, rows, "they are nearer")
+	_, lines = Rows(Wide, 300, nil)
+	assert.Zero(t, lines)
+
+	assert.InDelta(t, Headroom(100), HeadroomFor(100, Wide, 1), 0)
+	assert.Greater(t, HeadroomFor(100, Wide, 3), 1.15*HeadroomFor(100, Wide, 1))
+}

@@ -24,7 +24,11 @@ func TestDeepFiles(t *testing.T) {
 		"h.toml": strings.Repeat("a.", n) + "a = 1",
 	} {
 		_, err := proxyconf.Parse(name, []byte(text))
-		assert.ErrorContains(t, err, "has more than 64 brackets open or 1024 bytes in the line", name)
+		if strings.ContainsAny(text, "[{") {
+			assert.ErrorContains(t, err, "64 brackets open: want fewer", name)
+		} else {
+			assert.ErrorContains(t, err, "1024 bytes in the line: want it in several", name)
+		}
 	}
 	_, err := proxyconf.Parse("many.toml", []byte(strings.Repeat("[[upstreams]]\n", 10_001)))
 	assert.ErrorContains(t, err, "upstreams are 10001: want up to 10000")

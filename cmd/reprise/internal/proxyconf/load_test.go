@@ -126,7 +126,7 @@ func TestMistakesInFiles(t *testing.T) {
 		{"p.yaml", one + "  timeout: -5s\n", "timeout is -5s: want a duration above zero, or 0s for no limit"},
 		{"p.yaml", one + "  attempt_timeout: 2m\n", "attempt_timeout is 2m0s: want no more than the timeout of the whole call, 1m0s"},
 		{"p.yaml", one + "  attempt_timeout: [1s, 0s]\n", "attempt_timeout is 0s: want a duration above zero, or 0s alone for no limit"},
-		{"p.yaml", one + "  attempt_timeout: [1s, 2]\n", "attempt_timeout is a list: want a duration such as 250ms, 10s or 1m30s, or a list of them"},
+		{"p.yaml", one + "  attempt_timeout: [1s, 2]\n", "attempt_timeout is wrong: number 2 of the list is 2: want a duration such as 250ms, 10s or 1m30s, with its unit: 2s"},
 		{"p.yaml", one + "  attempt_timeout: [1s, 2s, 3s, 4s]\n", "config p.yaml:4: upstreams[0].attempt_timeout is a list of 4, and a call has at most 3 attempts: want at most 3 durations, or max_attempts 4 with it"},
 		{"p.yaml", one + "  max_attempts: 1\n  attempt_timeout: [1s, 2s]\n", "attempt_timeout is a list of 2, and a call has at most 1 attempt:"},
 		{"p.yaml", one + "  service: dynamodb\n  attempt_timeout: [1s, 2s, 3s, 4s, 5s]\n", "a call has at most 4 attempts"},

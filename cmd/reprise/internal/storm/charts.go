@@ -132,8 +132,9 @@ func (v *view) same(c course) bool {
 }
 
 // values are a policy's, until calls begin no more; each stands at the end of its
-// sample.
+// sample, and one that is alone for all of that.
 func (v *view) values(c course, p PolicyResult, join int) (xs, ys []float64) {
+	join = min(join, max(len(p.Points)/2, 1)) // or a line would be no line
 	sum, n := 0., 0
 	for _, point := range p.Points {
 		if point.AtMS > v.result.DurationMS {
@@ -144,6 +145,9 @@ func (v *view) values(c course, p PolicyResult, join int) (xs, ys []float64) {
 			xs, ys = append(xs, point.AtMS/1e3), append(ys, sum/float64(n))
 			sum, n = 0, 0
 		}
+	}
+	if len(xs) == 1 {
+		xs, ys = append(xs, xs[0]-v.result.SampleMS/1e3), append(ys, ys[0])
 	}
 	return xs, ys
 }
@@ -160,7 +164,8 @@ func (v *view) draw(c course, s figure.Size, class, label string, lines []figure
 
 func (v *view) plot(c course, s figure.Size, top float64) *plot.Plot {
 	if len(v.bands) > 0 {
-		top = figure.Headroom(top)
+		_, lines := figure.Rows(s, v.seconds, v.bands)
+		top = figure.HeadroomFor(top, s, lines)
 	}
 	p := figure.New(s, v.seconds, top*1.05, v.bands)
 	p.X.Tick.Marker = figure.Times{Count: int(s.Width / 60)}

@@ -199,6 +199,9 @@ const zeroNumber = "is 0: want more, or it left out, for the default"
 func (s *Setup) readPolicies(root *conf.Table) {
 	var names []string
 	root.Texts("policies", &names)
+	if root.Has("policies") && len(names) == 0 && !root.Wrong("policies") {
+		root.Fault("policies", "is an empty list: want the names of policies, or it left out, for all")
+	}
 	if root.Has("policy") { // it runs in any case
 		given := len(names)
 		names = slices.DeleteFunc(names, func(name string) bool { return name == OwnName })
@@ -239,5 +242,5 @@ func (s *Setup) readPolicies(root *conf.Table) {
 		own.Fault(fault.Key, "%s", fault.Text)
 		return
 	}
-	s.Policies = append(s.Policies, numbers.Policy())
+	s.SetOwn(numbers)
 }

@@ -126,9 +126,14 @@ func TestFileFaults(t *testing.T) {
 		{"seed: 3", "seed: -3", "f.yaml:4: seed is -3: want a whole number, 0 or more"},
 		{"duration: 1m", "duration: 60", "f.yaml:5: duration is 60: want a duration such as"},
 		{"faults:", "policies: hope\nfaults:", `f.yaml:33: policies name "hope": want none, naive`},
+		{"faults:", "policies: [none, standard, none]\nfaults:", `f.yaml:33: policies name "none" twice: want it once`},
+		{"faults:", "policies: []\nfaults:", "f.yaml:33: policies is an empty list: want the names of policies, or it left out, for all"},
+		{"faults:", "policies: [none, 5]\nfaults:", "f.yaml:33: policies is wrong: number 2 of the list is 5: want a text"},
+		{"faults:", "policies: [~]\nfaults:", "f.yaml:33: policies is wrong: number 1 of the list is empty: want a text"},
+		{"  - {callers: 2, once: true}", "  -", "f.yaml:21: layers[1] is empty: want a table"},
 		{"faults:", "policies: own\nfaults:", `f.yaml:33: policies name "own": want its numbers with it, under policy`},
 		{"faults:", "policy: {mode: legacy, quota: {capacity: 3}}\nfaults:", "f.yaml:33: policy.quota.capacity or a cost is given, but legacy mode has no retry quota"},
-		{"faults:", "policy: {timeout: 3s}\nfaults:", "f.yaml:33: policy.timeout is an unknown key: want mode, service, max_attempts"},
+		{"faults:", "policy: {timeout: 3s}\nfaults:", "f.yaml:33: policy.timeout is an unknown key: want mode, service, max_attempts, coalesce, quota, backoff, pacing"},
 		{"shape: Lognormal, ", "", "f.yaml:29: server.service.sigma is 1.5 and the shape is not lognormal: want shape lognormal with it, or no sigma"},
 		{", sigma: 1.5", "", "f.yaml:29: server.service.sigma is 0, so that lognormal times are all alike: want it above 0, such as 1"},
 		{"shards: 4", "shards: 1", "f.yaml:34: faults[0].shards is 0.5 and there is one shard: want server.shards, 2 or more"},
@@ -175,6 +180,12 @@ func TestFileFaults(t *testing.T) {
 	assert.EqualError(t, err, "scenario f.toml: is empty: want at least duration, load, layers and server")
 	_, err = Parse("f.yaml", []byte("duration: 1s\nload: {rate: 1}\nlayers: [{callers: 1}]\nfaults:\n- {kind: silent, length: 1s}\n"))
 	assert.EqualError(t, err, "scenario f.yaml:5: faults[0].kind is silent and nobody gives up: want a timeout or a deadline of a layer, or calls never end")
+	_, err = Parse("f.yaml", []byte("duration: 1s\nabout: caf\xe9\n"))
+	assert.EqualError(t, err, "scenario f.yaml:2: is not UTF-8: want a text file in that encoding")
+	_, err = Parse("f.toml", []byte(all))
+	assert.ErrorContains(t, err, "; it is YAML: want a name that ends in .yaml")
+	_, err = Parse("f.yml", []byte("duration = \"1s\"\n[load]\nrate = 1\n"))
+	assert.EqualError(t, err, "scenario f.yml:1: want keys such as load and layers at the top; it is TOML: want a name that ends in .toml")
 	_, err = Parse("f.json", []byte(all))
 	assert.ErrorContains(t, err, "want a name that ends in .yaml, .yml or .toml")
 	_, err = Parse("f.yaml", []byte("a: &a 1\nb: *a\n"))

@@ -54,7 +54,11 @@ func HTML(s Setup, r Result) ([]byte, error) {
 		Legend: Legend,
 	}
 	for i, p := range r.Policies {
-		data.Policies = append(data.Policies, policyEntry{entry{className(i), mark(i), p.Policy, figure.Sample(look(p.Policy))}, policyWords[p.Policy]})
+		words := policyWords[p.Policy]
+		if p.Policy == OwnName && s.own != "" {
+			words = s.own
+		}
+		data.Policies = append(data.Policies, policyEntry{entry{className(i), mark(i), p.Policy, figure.Sample(look(p.Policy))}, words})
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, data); err != nil {

@@ -53,6 +53,22 @@ func TestPage(t *testing.T) {
 	assert.NotContains(t, page, "slow", "no fault")
 }
 
+// Few samples make a line too, on a phone as well.
+func TestFewSamplesAreDrawn(t *testing.T) {
+	for samples, points := range map[int]int{1: 2, 2: 2, 3: 3, 8: 8} {
+		page := drawn(t, func(s *Setup) {
+			s.Policies = []sim.Policy{sim.None()}
+			s.Scenario.Sample = s.Scenario.Duration / time.Duration(samples)
+		})
+		_, load, _ := strings.Cut(page, `<figure id="load">`)
+		load, _, _ = strings.Cut(load, "</figure>")
+		lines := regexp.MustCompile(`<g class="p1"><g[^>]*>\s*<path d="(M[^A"]*)"`).FindAllStringSubmatch(load, -1)
+		require.Len(t, lines, 2, "wide and narrow, of %d samples", samples)
+		assert.Equal(t, points-1, strings.Count(lines[0][1], "L"), "wide, of %d samples", samples)
+		assert.Positive(t, strings.Count(lines[1][1], "L"), "narrow, of %d samples", samples)
+	}
+}
+
 func TestThePageIsOfWhatUsersWrote(t *testing.T) {
 	page := drawn(t, func(s *Setup) {
 		s.Name, s.About = `<script>alert(1)</script>`, `a & "b"`
@@ -63,6 +79,25 @@ func TestThePageIsOfWhatUsersWrote(t *testing.T) {
 	assert.Contains(t, page, "slow × 2", "a fault that outlasts the run is drawn as far as that goes")
 	assert.Contains(t, page, "None was ever on.")
 	assert.Contains(t, page, "under 1 retry policy.")
+}
+
+// The page says what the own policy's numbers are.
+func TestOwnNumbersInWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"{}":                                "standard; 3 attempts, backoff from 50 ms or, throttled, 1 s up to 20 s; a quota of 500 tokens, of which a retry takes 14 or 5",
+		"{max_attempts: 1}":                 "standard; one attempt",
+		"{mode: legacy}":                    "legacy; 5 attempts, backoff from 1 s up to 20 s",
+		"{service: DynamoDB, pacing: true}": "standard for DynamoDB; 4 attempts, backoff from 25 ms or, throttled, 1 s up to 20 s; a quota of 500 tokens, of which a retry takes 14 or 5; a call that it refuses waits",
+		"{mode: adaptive, coalesce: 1m}":    "adaptive; 3 attempts, backoff from 50 ms or, throttled, 1 s up to 20 s; a quota of 500 tokens, of which a retry takes 14 or 5; throttles within 1 min cut the rate once",
+		"{quota: {capacity: 1000}, backoff: {max: 5s}}": "standard; 3 attempts, backoff from 50 ms or, throttled, 1 s up to 5 s; a quota of 1000 tokens, of which a retry takes 14 or 5",
+	} {
+		s, err := Parse("f.yaml", []byte("duration: 1s\nload: {rate: 1}\nlayers: [{callers: 1}]\npolicies: own\npolicy: "+text+"\n"))
+		require.NoError(t, err)
+		assert.Equal(t, want, s.own, text)
+		page := drawn(t, func(to *Setup) { to.Policies, to.own = s.Policies, s.own })
+		assert.Contains(t, page, want, text)
+		assert.NotContains(t, page, policyWords[OwnName])
+	}
 }
 
 func TestLinesAreToldApartWithoutColour(t *testing.T) {

@@ -78,7 +78,7 @@ type Tokens struct {
 
 // Recovery is how the fleet came out of the faults.
 type Recovery struct {
-	Known     bool     `json:"known"` // there were faults, and time before and after
+	Known     bool     `json:"known"` // there were faults, and calls enough before and after
 	Recovered bool     `json:"recovered"`
 	AfterMS   *float64 `json:"after_ms"` // the end of the last fault; null if it did not
 }

@@ -18,7 +18,15 @@ type Setup struct {
 	About    string // one sentence
 	Scenario sim.Scenario
 	Policies []sim.Policy
-	OwnAlone bool // a file asked for no policy but its own
+	OwnAlone bool   // a file asked for no policy but its own
+	own      string // the own policy in words
+}
+
+// SetOwn makes a policy with these numbers the own one, in place of another.
+func (s *Setup) SetOwn(own Own) {
+	s.Policies = slices.DeleteFunc(s.Policies, func(p sim.Policy) bool { return p.Name == OwnName })
+	s.Policies = append(s.Policies, own.Policy())
+	s.own = own.words()
 }
 
 // PolicyNames are the policies that can be named, in the order in which they are
@@ -34,7 +42,10 @@ func PolicyNames() (names []string) {
 // are shown.
 func FindPolicies(names []string) (found []sim.Policy, err error) {
 	known := PolicyNames()
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("%q twice: want it once", scenario.Shorten(name))
+		}
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("%q: %swant %s", scenario.Shorten(name), scenario.DidYouMean(name, known), strings.Join(known, ", "))
 		}
@@ -85,4 +96,34 @@ func (o Own) Policy() sim.Policy {
 		opts = append(opts, engine.WithPacing())
 	}
 	return sim.Policy{Name: OwnName, Options: opts}
+}
+
+// words are the numbers as the page has them, defaults filled in.
+func (o Own) words() string {
+	e, err := engine.New(o.Options()...)
+	if err != nil { // Check has found nothing wrong
+		return policyWords[OwnName]
+	}
+	words := e.Mode().String()
+	if o.Service != "" {
+		words += " for " + o.Service
+	}
+	if e.MaxAttempts() == 1 {
+		return words + "; one attempt"
+	}
+	words += fmt.Sprintf("; %d attempts", e.MaxAttempts())
+	if b := e.Schedule(); e.Mode() == engine.Legacy {
+		words += fmt.Sprintf(", backoff from %s up to %s", timeWords(b.Transient), timeWords(b.Max))
+	} else {
+		words += fmt.Sprintf(", backoff from %s or, throttled, %s up to %s", timeWords(b.Transient), timeWords(b.Throttling), timeWords(b.Max))
+		q := e.Quota()
+		words += fmt.Sprintf("; a quota of %s tokens, of which a retry takes %d or %d", decimal(float64(q.Capacity)), q.TransientCost, q.ThrottlingCost)
+	}
+	if o.Pacing {
+		words += "; a call that it refuses waits"
+	}
+	if o.Coalesce > 0 {
+		words += "; throttles within " + timeWords(o.Coalesce) + " cut the rate once"
+	}
+	return words
 }

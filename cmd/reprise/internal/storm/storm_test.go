@@ -175,6 +175,53 @@ func TestProgressCountsAllCalls(t *testing.T) {
 	assert.EqualValues(t, 70, progress.Calls())
 }
 
+// What is left is told of a run that takes long, even one whose first sample is far.
+func TestProgressTellsWhatIsLeft(t *testing.T) {
+	for _, row := range []struct {
+		spent time.Duration
+		share float64
+		want  string
+	}{
+		{time.Minute, 0, ""},
+		{2 * time.Second, 0.01, ""},
+		{5 * time.Second, 0.5, ""},
+		{10 * time.Second, 0.5, "  some 10 s left"},
+		{time.Minute, 0.1, "  some 9 min left"},
+		{time.Minute, 0.01, "  some 99 min left"},
+		{time.Minute, 0.001, "  some 17 h left"},
+		{4 * time.Second, 1e-6, "  some 46 days left"},
+		{4 * time.Second, 1e-9, "  some 127 years left"},
+		{time.Hour, 1, ""},
+	} {
+		assert.Equal(t, row.want, left(row.spent, row.share), "%v at %v", row.spent, row.share)
+	}
+
+	s := Setup{Scenario: sim.Scenario{Duration: time.Hour, Sample: time.Hour, Load: sim.Load{Rate: 100}, Layers: []sim.Layer{{Callers: 1}}}}
+	progress := &Progress{policies: 1}
+	seen := &onlooker{progress: progress}
+	s.Policies = []sim.Policy{{Name: "seen", Own: func() sim.Retrier { return seen }}}
+	_, err := s.Run(t.Context(), progress)
+	require.NoError(t, err)
+	assert.Greater(t, seen.share, 0.8, "as the last call begins")
+	assert.Greater(t, seen.calls, uint64(300_000))
+	assert.InDelta(t, 1, progress.Share(), 1e-9)
+	assert.Greater(t, progress.Calls(), seen.calls)
+}
+
+// onlooker never retries and notes the progress as each call begins.
+type onlooker struct {
+	sim.Retrier // nil: nothing fails
+	progress    *Progress
+	share       float64
+	calls       uint64
+}
+
+func (o *onlooker) Begin(time.Duration) { o.share, o.calls = o.progress.Share(), o.progress.Calls() }
+
+func (*onlooker) Succeed(time.Duration, int) {}
+
+func (*onlooker) Level() float64 { return 1 }
+
 func TestNumbersAreShort(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0", 9999: "9999", 10_000: "10k", 123_456: "123.5k", 12_345_678: "12.35M", 1e12: "1e+12"} {
 		assert.Equal(t, want, short(n))

@@ -71,7 +71,7 @@ func lossRows(r Result) (rows [][]string) {
 }
 
 // Legend says what the columns are.
-const Legend = `success is of the calls that were begun; load/s the requests that reached the service, in the mean, peak/s in the worst sample, per call how many for each call; p50 to p99.9 the latency of calls that succeeded; well after the time from the end of the last fault until calls ended as well as before it. Given up: calls that ended without success because attempts, quota or time were used up, or the failure was final. Wasted are requests that were served for nobody; tokens are what retries took from all quotas together, and left what was there at the end.`
+const Legend = `success is of the calls that were begun; load/s the requests that reached the service, in the mean, peak/s in the worst sample, per call how many for each call; p50 to p99.9 the latency of calls that succeeded; well after the time from the end of the last fault until calls ended as well as before it, - without a fault or with fewer than 200 calls after it. Given up: calls that ended without success because attempts, quota or time were used up, or the failure was final. Wasted are requests that were served for nobody; tokens are what retries took from all quotas together, and left what was there at the end.`
 
 // most is the largest number of calls that a policy met: in a closed loop it
 // depends on the policy.
