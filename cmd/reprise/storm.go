@@ -95,7 +95,7 @@ Examples:
   reprise storm outage --svg charts                each chart as a file of its own
   reprise storm checkout.yaml --seed 7 --json
   reprise storm --size --transient 3% --throttling 2% --deadline 2s --success 99.9%
-  reprise storm --size --rate 500 --clients 20 --transient 10% --amplification 1.2 --html size.html`
+  reprise storm --size --rate 500 --clients 20 --transient 8% --amplification 1.2 --html size.html`
 }
 
 // defaultStorm shows most.
