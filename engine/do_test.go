@@ -424,3 +424,35 @@ func TestWithClock(t *testing.T) {
 	c := e.Begin()
 	assert.Equal(t, engine.ReasonDeadline, c.FailWait(ctx, throttling).Reason, "that context is done, whatever our clock says")
 }
+
+// unread is a clock that tells when it is read. No time passes on it.
+type unread struct{}
+
+func (unread) Now() time.Time                                        { panic("the clock was read") }
+func (unread) Sleep(context.Context, time.Duration, <-chan struct{}) {}
+
+// Without a deadline, and out of adaptive mode, nothing reads the clock: no
+// success, no decision, no wait, and no look at the counts.
+func TestNothingReadsTheClock(t *testing.T) {
+	for _, mode := range []engine.Mode{engine.Standard, engine.Legacy} {
+		assert.NotPanics(t, func() {
+			e := newEngine(t, engine.WithMode(mode), engine.WithClock(unread{}), engine.WithPacing())
+			ctx := context.Background()
+			for range 50 { // until the quota refuses
+				c := e.Begin()
+				c.AdmitWait(ctx)
+				c.Succeed()
+				c = e.BeginLongPoll()
+				c.Admit()
+				c.Hedge()
+				c.FailWait(ctx, transient)
+				c.Abandon()
+				_, _ = engine.Do(ctx, e, bareOp)
+				_ = engine.Run(ctx, e, func(context.Context) error { return slowDown })
+			}
+			e.Stats()
+		}, mode)
+		c := newEngine(t, engine.WithMode(mode), engine.WithClock(unread{})).Begin()
+		assert.Panics(t, func() { c.Fail(engine.Outcome{Class: classify.Transient, Deadline: time.Unix(1, 0)}) }, "a read is seen")
+	}
+}
