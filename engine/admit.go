@@ -118,7 +118,9 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 			return Decision{Reason: ReasonRetry}
 		}
 		if wait >= left {
-			return c.told(ctx, class, Decision{Delay: wait, Reason: c.unsent(class, ReasonDeadline).Reason})
+			d := c.unsent(class, ReasonDeadline)
+			d.Delay = wait
+			return c.told(ctx, class, d)
 		}
 		clock.Sleep(ctx, wait, turn)
 	}
