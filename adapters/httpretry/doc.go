@@ -61,10 +61,10 @@
 // own guess that a connection kept alive still lives; it is no attempt, is not
 // counted and costs no tokens. But the pool also holds connections that were dialled
 // for a request which meanwhile got another, and that have carried nothing yet. So a
-// server that is down, and hangs up on all who come, is sent more than was paid for:
-// 6 to 50 % above a load of 1,000 requests a second was measured. [NoResend] ends
-// that over HTTP/1. A server that is down and says so, with a 503, is sent nothing
-// unpaid.
+// server that is down, and hangs up on all who come, is sent more than was paid for,
+// up to half of the load again (TestNoResendOnAnUnusedConnection shows how).
+// [NoResend] ends that over HTTP/1. A server that is down and says so, with a 503, is
+// sent nothing unpaid.
 //
 // Over HTTP/2 net/http also sends again, up to seven times and with growing pauses,
 // what the server says that it has not processed (GOAWAY, REFUSED_STREAM). It takes a
