@@ -37,6 +37,7 @@ var levels = map[string]int{
 	"settings":     3,
 	"internal/sim": 3, // virtual-time fleet
 
+	"internal/hammer":    leaf, // what hammers share, in tests alone
 	"internal/answer":    leaf, // what the doors share above the engine
 	"internal/tally":     leaf, // what those who show an engine share
 	"adapters/httpretry": leaf,

@@ -11,10 +11,10 @@
 // # Design
 //
 // One 64-bit word holds the capacity and what is missing from it, as a balance
-// that is 0 or below. A credit to a full bucket is one load and a look at the sign. Everything
-// else is one compare-and-swap computed from one load, so that no reader ever
-// sees a level above the capacity or below 0, not even in passing: an add that
-// is undone when it overshoots would show both.
+// that is 0 or below. A credit to a full bucket is one load and a look at the
+// sign. Everything else is one compare-and-swap computed from one load, so that
+// no reader ever sees a level above the capacity or below 0, not even in passing:
+// an add that is undone when it overshoots would show both.
 //
 // # Invariants
 //

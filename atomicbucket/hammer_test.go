@@ -11,41 +11,18 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/atomicbucket"
+	"github.com/reprise-go/reprise/internal/hammer"
 )
-
-// onProcs runs f at GOMAXPROCS 1, 2 and 4 and restores it.
-func onProcs(t *testing.T, f func(t *testing.T)) {
-	before := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(before)
-	for _, procs := range []int{1, 2, 4} {
-		runtime.GOMAXPROCS(procs)
-		t.Run(fmt.Sprintf("procs=%d", procs), f)
-	}
-}
-
-// together runs f(0..n-1) at once and waits for all.
-func together(n int, f func(worker int)) {
-	var start, done sync.WaitGroup
-	start.Add(1)
-	for worker := range n {
-		done.Go(func() {
-			start.Wait()
-			f(worker)
-		})
-	}
-	start.Done()
-	done.Wait()
-}
 
 // Exactly 35 takes of 14, or 100 of 5, win a full bucket, whoever competes
 // (R6.5).
 func TestHammerWinners(t *testing.T) {
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		for cost, want := range map[uint32]int{14: 35, 5: 100} {
 			for range 200 {
 				b := full(t, 500)
 				var winners [8]int
-				together(len(winners), func(worker int) {
+				hammer.Together(len(winners), func(worker int) {
 					for b.TryTake(cost) {
 						winners[worker]++
 					}
@@ -68,11 +45,11 @@ func TestHammerLostRacesAreNoAnswers(t *testing.T) {
 	if testing.Short() {
 		operations = 10_000
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		const workers = 4
 		b := full(t, uint32(workers*operations))
 		var refused [workers]int
-		together(workers, func(worker int) {
+		hammer.Together(workers, func(worker int) {
 			for range operations {
 				if !b.TryTake(1) {
 					refused[worker]++
@@ -81,7 +58,7 @@ func TestHammerLostRacesAreNoAnswers(t *testing.T) {
 		})
 		assert.Zero(t, refused)
 		assert.Zero(t, b.Level())
-		together(workers, func(int) {
+		hammer.Together(workers, func(int) {
 			for range operations {
 				b.Give(1)
 			}
@@ -89,7 +66,7 @@ func TestHammerLostRacesAreNoAnswers(t *testing.T) {
 		assert.EqualValues(t, workers*operations, b.Level())
 
 		missed, stop := 0, atomic.NewBool(false)
-		together(workers, func(worker int) {
+		hammer.Together(workers, func(worker int) {
 			for worker > 0 && !stop.Load() {
 				if b.TryTake(1) {
 					b.Give(1)
@@ -115,10 +92,10 @@ func TestPeerFault19HammerConserves(t *testing.T) {
 	if testing.Short() {
 		operations = 20_000
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		b := full(t, 500)
 		var taken, given [16]int
-		together(len(taken), func(worker int) {
+		hammer.Together(len(taken), func(worker int) {
 			cost := []uint32{14, 5, 1, 100}[worker%4]
 			held := 0
 			for range operations {
@@ -149,11 +126,11 @@ func TestPeerFault19HammerConserves(t *testing.T) {
 
 // Spending without giving back: what is left is what was not taken.
 func TestHammerSpends(t *testing.T) {
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		const capacity = 1_000_000
 		b := full(t, capacity)
 		var taken [8]uint32
-		together(len(taken), func(worker int) {
+		hammer.Together(len(taken), func(worker int) {
 			cost := uint32(1 + worker)
 			for range 20_000 {
 				if b.TryTake(cost) {
@@ -176,7 +153,7 @@ func TestHammerSetCapacity(t *testing.T) {
 	if testing.Short() {
 		swings = 500
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		b := full(t, 500)
 		stop := make(chan struct{})
 		var workers sync.WaitGroup

@@ -13,8 +13,8 @@ import (
 )
 
 // maxNodes bounds one walk. Real chains have fewer than twenty errors; a cycle
-// or a chain without end costs this many steps, about ten microseconds, and
-// counts for what was seen until then.
+// or a chain without end costs this many steps, about ten microseconds
+// (BenchmarkErrorCycle), and counts for what was seen until then.
 const maxNodes = 1024
 
 // An exam is one walk through an error and all that it wraps, in the order of

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reprise-go/reprise/engine"
 	"github.com/reprise-go/reprise/fastbackoff"
+	"github.com/reprise-go/reprise/internal/hammer"
 )
 
 func adaptive(tb testing.TB, opts ...engine.Option) *engine.Engine {
@@ -391,7 +392,7 @@ func TestLegacy(t *testing.T) {
 
 // Attempts, costs and capacity change under load and no token is lost or minted.
 func TestReconfigureUnderLoad(t *testing.T) {
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		e := newEngine(t, engine.WithMaxAttempts(2))
 		stop := atomic.NewBool(false)
 		var workers sync.WaitGroup

@@ -61,19 +61,20 @@ func (c *Call) admitted(nowNanos int64) {
 
 // AdmitWait is [Call.Admit] with the caller's context: it waits its turn for as
 // long as the limiter says. If the Reason is ReasonRetry, send now. Any other
-// has ended the call: ReasonDeadline, at once and with the wait as Delay, if the
-// wait would take half of the time until ctx's deadline or more; ReasonDeadline or
-// ReasonCancelled if ctx ended in the wait. Nothing is taken before the attempt may be sent. Outside of
-// adaptive mode it neither waits nor looks at ctx. Blocks; callers that wait are
-// served about in the order in which they came.
+// Reason has ended the call: ReasonDeadline, at once and with the wait as Delay,
+// if the wait would take half of the time until ctx's deadline or more;
+// ReasonDeadline or ReasonCancelled if ctx ended in the wait. Nothing is taken
+// before the attempt may be sent. Outside of adaptive mode it neither waits nor
+// looks at ctx. Blocks; callers that wait are served about in the order in which
+// they came.
 //
-// Half, because a line that is served in order grows under overload until its
-// wait is as long as the deadlines allow. Were that all of them, every attempt
+// Why half: under overload a line that is served in order grows until its wait is
+// as long as the deadlines allow. If they allowed all of the time, every attempt
 // would be sent with no time left for its answer, and the server would work for
-// nobody. And where the rate is so low that calls find no token for longer than
-// their deadlines, the first of them to wait would be the one whose time is over
-// when its token comes: none would ever be answered in time, the limiter would hear
-// of nothing, and the rate would stay where it is.
+// nobody. And at a rate so low that a token takes longer to come than a deadline,
+// the first in line would always run out of time just when its token comes. No
+// answer would ever be in time, the limiter would hear of none, and the rate would
+// stay where it is.
 func (c *Call) AdmitWait(ctx context.Context) Decision {
 	if c.quick == nil {
 		return Decision{}
@@ -117,7 +118,9 @@ func (c *Call) queue(ctx context.Context, o Outcome) Decision {
 			return Decision{Reason: ReasonRetry}
 		}
 		if wait >= left {
-			return c.told(ctx, class, Decision{Delay: wait, Reason: c.unsent(class, ReasonDeadline).Reason})
+			d := c.unsent(class, ReasonDeadline)
+			d.Delay = wait
+			return c.told(ctx, class, d)
 		}
 		clock.Sleep(ctx, wait, turn)
 	}

@@ -5,23 +5,16 @@ package engine_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/reprise-go/reprise/engine"
 )
 
-// noSleep is a clock whose waits take no time.
-type noSleep struct{}
-
-func (noSleep) Now() time.Time                                        { return time.Time{} }
-func (noSleep) Sleep(context.Context, time.Duration, <-chan struct{}) {}
-
 func TestAllocations(t *testing.T) {
 	ctx := context.Background()
-	full := mustNew(t, engine.WithClock(noSleep{}))
-	empty := mustNew(t, engine.WithClock(noSleep{}), engine.WithTokens(0))
+	full := mustNew(t, engine.WithClock(unread{}))
+	empty := mustNew(t, engine.WithClock(unread{}), engine.WithTokens(0))
 	observed := mustNew(t, engine.WithObserver(engine.Observer{
 		Retry: func(engine.RetryEvent) {}, Stop: func(engine.StopEvent) {}, Success: func(engine.SuccessEvent) {},
 		Decided: func(context.Context, engine.DecisionEvent) {},

@@ -23,11 +23,14 @@ type Call struct {
 	_ noCopy
 
 	engine *Engine
-	// quick is nil if the call has ended, and in the zero Call; the quota in a
-	// first attempt about whose success nothing but the quota needs to know; and
-	// else outOfLine. So one question, whether it is full, tells Succeed that
-	// there is nothing to do, and Admit that nobody's leave is needed and nothing
-	// is granted.
+	// quick is what the two fast paths look at:
+	//
+	//	nil        the call has ended, or is the zero Call
+	//	the quota  a first attempt, whose success concerns the quota alone
+	//	outOfLine  anything else
+	//
+	// A full one tells Succeed that there is nothing to do; one that is not
+	// outOfLine tells Admit that no leave is needed and nothing is granted.
 	quick         *atomicbucket.Bucket
 	admittedNanos int64  // by the limiter, if throttles are coalesced
 	before        uint32 // attempts before the one that is under way, or granted next; noneSent if even that was not sent
@@ -45,8 +48,8 @@ var outOfLine = func() *atomicbucket.Bucket {
 // noneSent is one less than no attempt.
 const noneSent = ^uint32(0)
 
-// callFlags are where a call stands, and what its engine has to do for it: the
-// latter are read from the engine, so that Begin need not copy them.
+// callFlags are where a call stands, and what its engine does for each of its
+// calls. The latter stay in Engine.begin, so that Begin need not copy them.
 type callFlags uint8
 
 const (
@@ -76,8 +79,8 @@ func (c *Call) Attempts() int {
 // Succeed ends the call with success. A first attempt gives the quota one
 // token, a retry what it has taken (R6). On a full quota, out of adaptive mode, a
 // first attempt's success is one shared load and no shared write. Lock-free,
-// allocates nothing and reads no clock, but that in adaptive mode the limiter
-// does where it must (see ratelimit.Limiter.Update).
+// allocates nothing; reads no clock out of adaptive mode, and in it where the
+// limiter must (see ratelimit.Limiter.Update).
 func (c *Call) Succeed() {
 	if c.quick.Full() {
 		c.quick = nil
@@ -119,8 +122,8 @@ func (c *Call) SucceedAt(now time.Time) {
 	c.succeed()
 }
 
-// over ends a first attempt about whose success, now that the limiter was told,
-// nothing else needs to know.
+// over ends a first attempt's success if, now that the limiter was told, nothing
+// is left to do: no hook to call, and a full quota. It reports whether it did.
 func (c *Call) over() bool {
 	if c.flags|c.engine.begin != limited || !c.engine.quota.Full() {
 		return false
@@ -153,10 +156,10 @@ func (c *Call) succeed() {
 }
 
 // Fail reports that the attempt has failed and says what to do, in the order of
-// R2.1: retryable, attempts, quota, backoff; in adaptive mode the limiter is told
-// first (R2.2), unless the failure was local (R8.3). A refusal takes no tokens. Like [Call.FailAt] with the present
-// time; the clock is read only if the outcome has a deadline, and in adaptive
-// mode.
+// R2.1: retryable, attempts, quota, backoff. In adaptive mode the limiter is told
+// first (R2.2), unless the failure was local (R8.3). A refusal takes no tokens.
+// It is [Call.FailAt] at the present time, for which the clock is read only if
+// the outcome has a deadline, and in adaptive mode.
 func (c *Call) Fail(o Outcome) Decision {
 	if c.quick == nil {
 		return Decision{}

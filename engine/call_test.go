@@ -244,14 +244,33 @@ func TestAbandonAfterEachAdmission(t *testing.T) {
 		"AdmitAt":   func(c *engine.Call) time.Duration { return c.AdmitAt(now) },
 		"AdmitWait": func(c *engine.Call) time.Duration { return c.AdmitWait(t.Context()).Delay },
 	} {
-		for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive} {
-			e := newEngine(t, engine.WithMode(mode), engine.WithClock(&fakeClock{now: now}))
+		for _, row := range []struct {
+			mode      engine.Mode
+			throttled bool // so that the limiter gives the leave
+			inLine    bool // and has no token left, so that AdmitWait waits for it
+		}{{mode: engine.Standard}, {mode: engine.Adaptive}, {engine.Adaptive, true, false}, {engine.Adaptive, true, true}} {
+			if row.inLine && name != "AdmitWait" {
+				continue
+			}
+			clock := &fakeClock{now: now.Add(-10 * time.Second)}
+			e := newEngine(t, engine.WithMode(row.mode), engine.WithClock(clock))
+			if row.throttled {
+				c := e.Begin()
+				c.Fail(throttling)
+				c.Abandon()
+			}
+			clock.now = now // a token has come
+			if row.inLine {
+				c := e.Begin()
+				require.Zero(t, c.Admit())
+			}
 			c := e.Begin()
 			require.Equal(t, engine.ReasonRetry, c.Fail(transient).Reason)
 			require.Zero(t, admit(&c))
+			assert.Equal(t, row.inLine, len(clock.slept) > 0)
 			c.Abandon()
-			assert.Equal(t, 486, level(e), "%s in %v mode", name, mode)
-			assert.Equal(t, 2, c.Attempts(), "%s in %v mode", name, mode)
+			assert.Equal(t, 486, level(e), "%s, %+v", name, row)
+			assert.Equal(t, 2, c.Attempts(), "%s, %+v", name, row)
 		}
 	}
 }

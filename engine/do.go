@@ -16,11 +16,11 @@ import (
 // method in its chain.
 //
 // op is given ctx as it is and must be safe to call again. The first attempt is
-// always made, except that in adaptive mode it may wait for the limiter's leave
-// first (R8), and be given up there: a ctx that is already done is else for op to
-// notice. Do never sleeps past ctx's deadline, and returns as soon as ctx is done
-// in a wait. A panic in op ends the call and goes on unchanged; a retry it
-// happened in keeps its cost.
+// always made, even if ctx is already done: that is for op to notice. Only
+// adaptive mode may make it wait for the limiter's leave first (R8), and give the
+// call up in that wait. Do never sleeps past ctx's deadline, and returns as soon
+// as ctx is done in a wait. A panic in op ends the call and goes on unchanged; a
+// retry it happened in keeps its cost.
 //
 // It panics before the first attempt if ctx, e or op is nil. A success at the
 // first attempt allocates nothing and reads no clock, but for what the limiter of

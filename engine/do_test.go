@@ -399,28 +399,3 @@ func TestDoMisuse(t *testing.T) {
 	}
 	assert.Zero(t, calls)
 }
-
-// An own clock sees every wait and no time passes.
-type fakeClock struct {
-	now   time.Time
-	slept []time.Duration
-}
-
-func (c *fakeClock) Now() time.Time { return c.now }
-func (c *fakeClock) Sleep(_ context.Context, d time.Duration, _ <-chan struct{}) {
-	c.now = c.now.Add(d)
-	c.slept = append(c.slept, d)
-}
-
-func TestWithClock(t *testing.T) {
-	clock := &fakeClock{now: time.Unix(0, 0)}
-	e := newEngine(t, engine.WithClock(clock))
-	_, err := engine.Do(t.Context(), e, (&script{errs: []error{slowDown, slowDown}}).op)
-	require.NoError(t, err)
-	assert.Equal(t, []time.Duration{time.Second - near, 2*time.Second - near}, clock.slept)
-
-	ctx, cancel := context.WithDeadline(context.Background(), clock.now.Add(time.Hour)) // long past by the system's clock
-	defer cancel()
-	c := e.Begin()
-	assert.Equal(t, engine.ReasonDeadline, c.FailWait(ctx, throttling).Reason, "that context is done, whatever our clock says")
-}

@@ -42,8 +42,9 @@
 //
 // While one attempt is under way, [Call.Hedge] may grant another beside it, which
 // takes its cost at once; [Call.Adopt] says that it is the one that counts, and
-// the call then stands as if it had been a retry. From sending, Abandon ends the call too, and a retry keeps its cost. In the
-// state ended every method is without effect, so no token moves twice.
+// the call then stands as if it had been a retry. From sending, Abandon ends the
+// call too, and a retry keeps its cost. In the state ended every method is
+// without effect, so no token moves twice.
 //
 // # Promises
 //

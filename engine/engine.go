@@ -208,7 +208,7 @@ func (e *Engine) init(p *policy, quota *atomicbucket.Bucket, counts *counters, l
 // then. Wait-free, allocates nothing, reads no clock.
 func (e *Engine) Begin() Call {
 	if e == nil || e.quick == nil {
-		panic(noEngine)
+		panic(noEngine) // not by panicNoEngine: a call would cost whoever inlines this
 	}
 	return Call{engine: e, quick: e.quick}
 }

@@ -30,20 +30,22 @@ import (
 //
 // The search for a place looks at 64 engines at the most, the next ones in a
 // ring, and in doing so finds out which are in use: their times count from there.
-// Those who come for one new key at once each take a place until one of them has
-// made its engine, so where few places are left some of them may get the overflow
-// engine, that once.
 // So a peer that invents keys makes no request dear and takes no engine that was
 // looked up in the last 10 s. What it can do is to keep new keys from getting
 // one, for as long as it goes on and, if its keys fail, 5 minutes more.
 //
-// A key whose engine was dropped begins anew: a full quota, counts at zero, and
-// without what the engine was told by itself. Calls that are under way go on with
-// the old engine, pay from it and give back to it, so no token is lost. What this
-// mints is at most one capacity each time: what the old quota lacked, and what
-// calls under way, begun at least 10 s ago, still take from it. So at most one
-// capacity in 10 s where nothing is missing from the quota, and in 5 minutes where
-// something is, as it is while retries are out.
+// When several come for one new key at once, each takes a place until one of them
+// has made the engine. So where few places are left some of them may get the
+// overflow engine, that once.
+//
+// A key whose engine was dropped begins anew: with a full quota, with counts at
+// zero, and without what the old engine was told by [Engine.Reconfigure]. Calls
+// that are under way go on with the old engine, pay from it and give back to it,
+// so no token is lost. Each new beginning mints at most one capacity: what the old
+// quota lacked, and what calls under way, begun at least 10 s ago, still take from
+// it. That is at most one capacity in 10 s for a key whose quota is full when it
+// is dropped, and in 5 minutes for one whose quota is not, as while retries are
+// out.
 //
 // # Memory
 //
@@ -319,10 +321,10 @@ func (g *Group[K]) settle(m *member) {
 	})
 }
 
-// follow is settle for an engine that has the template that ask returns. Of
-// those who do it together the one with the newer overlay wins: each loads the
-// policy that it replaces before the overlay. It ends, as a lost CAS and another
-// generation mean that another Reconfigure succeeded.
+// follow is settle for an engine whose template is what ask returns. When several
+// do it at once the newest overlay wins, because each loads the policy that it
+// replaces before the overlay. It ends: a lost CAS, or another generation, means
+// that another Reconfigure succeeded.
 func (g *Group[K]) follow(e *Engine, ask func() *Engine) {
 	for {
 		old := e.policy.Load()

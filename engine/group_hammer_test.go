@@ -13,6 +13,7 @@ import (
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/hammer"
 )
 
 // All who come at once for a new key get the same engine.
@@ -21,13 +22,13 @@ func TestHammerGroupOneEngineAKey(t *testing.T) {
 	if testing.Short() {
 		rounds = 200
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		// Each worker may hold a place for a moment.
 		limit := rounds + 8
 		g := newGroup[int](t, limit)
 		for key := range rounds {
 			var got [8]*engine.Engine
-			together(len(got), func(worker int) { got[worker] = g.For(key) })
+			hammer.Together(len(got), func(worker int) { got[worker] = g.For(key) })
 			for _, e := range got {
 				require.Same(t, got[0], e)
 			}
@@ -44,12 +45,12 @@ func TestHammerGroupLimit(t *testing.T) {
 	if testing.Short() {
 		lookUps = 20_000
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		for _, limit := range []int{1, 2, 8, 100} {
 			clock := new(handClock)
 			g := newGroup[int](t, limit, engine.WithClock(clock))
 			var overflow, found atomic.Uint64
-			together(8, func(worker int) {
+			hammer.Together(8, func(worker int) {
 				rng := rand.New(rand.NewPCG(uint64(worker), 3))
 				for i := range lookUps / 8 {
 					if rng.IntN(64) == 0 {
@@ -99,13 +100,13 @@ func TestHammerGroupConserves(t *testing.T) {
 	if testing.Short() {
 		calls = 2_000
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		const capacity = 1 << 30
 		clock := new(handClock)
 		g := newGroup[int](t, 10, engine.WithClock(clock), engine.WithMaxAttempts(4), engine.WithQuota(engine.Quota{Capacity: capacity}))
 		costs := map[classify.Class]int{classify.Transient: 14, classify.Throttling: 5}
 		var spents [8]map[*engine.Engine]int
-		together(len(spents), func(worker int) {
+		hammer.Together(len(spents), func(worker int) {
 			rng := rand.New(rand.NewPCG(uint64(worker), 11))
 			spent := make(map[*engine.Engine]int)
 			spents[worker] = spent
@@ -161,11 +162,11 @@ func TestHammerGroupReconfigure(t *testing.T) {
 	if testing.Short() {
 		rounds = 50
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		for range rounds {
 			g := newGroup[int](t, 1000)
 			var stands atomic.Int64 // attempts of the latest Reconfigure that has returned
-			together(5, func(worker int) {
+			hammer.Together(5, func(worker int) {
 				if worker == 4 {
 					for attempts := range 20 {
 						assert.NoError(t, g.Reconfigure(engine.WithMaxAttempts(10+attempts), engine.WithQuota(engine.Quota{Capacity: 100 + attempts})))
@@ -196,10 +197,10 @@ func TestHammerGroupReconfigureTogether(t *testing.T) {
 	if testing.Short() {
 		rounds = 50
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		g := newGroup[int](t, 100)
 		for round := range rounds {
-			together(4, func(worker int) {
+			hammer.Together(4, func(worker int) {
 				switch worker {
 				case 0:
 					assert.NoError(t, g.Reconfigure(engine.WithMaxAttempts(10+round)))

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"context"
 	"maps"
 	"math/rand/v2"
 	"testing"
@@ -9,17 +8,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/atomic"
 
 	"github.com/reprise-go/reprise/engine"
 )
-
-// handClock is moved by hand and never sleeps. It begins at the zero time.
-type handClock struct{ nanos atomic.Int64 }
-
-func (c *handClock) Now() time.Time                                        { return time.Time{}.Add(time.Duration(c.nanos.Load())) }
-func (c *handClock) Sleep(context.Context, time.Duration, <-chan struct{}) {}
-func (c *handClock) pass(d time.Duration)                                  { c.nanos.Add(int64(d)) }
 
 // groupModel is the rules of Group as plainly as they can be written: a map, a
 // ring and a hand. One goroutine.

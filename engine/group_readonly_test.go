@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
 	"syscall"
@@ -48,13 +49,18 @@ func onReadOnlyPages(t *testing.T, f func(g *Group[string])) {
 
 // The look-up of a hot key stores nothing in the group, nor in the engine: they
 // work on memory that cannot be written. And so does the key's call that succeeds
-// at once, from For to its end.
+// at once, from For to its end, by each way in.
 func TestGroupLookUpStoresNothing(t *testing.T) {
+	ctx, none := t.Context(), func(context.Context) error { return nil }
 	onReadOnlyPages(t, func(g *Group[string]) {
 		assert.NotPanics(t, func() {
 			for range 1000 {
 				c := g.For("hot").Begin()
 				c.Succeed()
+				_, err := Do(ctx, g.For("hot"), func(context.Context) (int, error) { return 1, nil })
+				if err != nil || Run(ctx, g.For("hot"), none) != nil {
+					panic("no success")
+				}
 			}
 		})
 	})

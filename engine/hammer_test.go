@@ -1,10 +1,7 @@
 package engine_test
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,41 +9,18 @@ import (
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
+	"github.com/reprise-go/reprise/internal/hammer"
 )
-
-// onProcs runs f at GOMAXPROCS 1, 2 and 4 and restores it.
-func onProcs(t *testing.T, f func(t *testing.T)) {
-	before := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(before)
-	for _, procs := range []int{1, 2, 4} {
-		runtime.GOMAXPROCS(procs)
-		t.Run(fmt.Sprintf("procs=%d", procs), f)
-	}
-}
-
-// together runs f(0..n-1) at once and waits for all.
-func together(n int, f func(worker int)) {
-	var start, done sync.WaitGroup
-	start.Add(1)
-	for worker := range n {
-		done.Go(func() {
-			start.Wait()
-			f(worker)
-		})
-	}
-	start.Done()
-	done.Wait()
-}
 
 // Exactly 35 transient or 100 throttling retries are granted from a full quota
 // (R6.5), whoever competes, 200 times.
 func TestHammerGrants(t *testing.T) {
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		for outcome, want := range map[engine.Outcome]int{transient: 35, throttling: 100} {
 			for range 200 {
 				e := newEngine(t)
 				var granted [8]int
-				together(len(granted), func(worker int) {
+				hammer.Together(len(granted), func(worker int) {
 					for {
 						c := e.Begin()
 						if c.Fail(outcome).Reason != engine.ReasonRetry {
@@ -73,13 +47,13 @@ func TestHammerConserves(t *testing.T) {
 	if testing.Short() {
 		calls = 5_000
 	}
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		const capacity = 1 << 30
 		e := newEngine(t, engine.WithMaxAttempts(4),
 			engine.WithQuota(engine.Quota{Capacity: capacity, TransientCost: 14, ThrottlingCost: 5}))
 		costs := map[classify.Class]int{classify.Transient: 14, classify.Throttling: 5}
 		var spent [8]int
-		together(len(spent), func(worker int) {
+		hammer.Together(len(spent), func(worker int) {
 			rng := rand.New(rand.NewPCG(uint64(worker), 7))
 			for range calls {
 				c := e.Begin()
@@ -126,9 +100,9 @@ func TestHammerConserves(t *testing.T) {
 
 // Peer fault 1: a quota that was drained comes back with ordinary successes.
 func TestPeerFault1DrainedQuotaRefills(t *testing.T) {
-	onProcs(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		e := newEngine(t, engine.WithTokens(0))
-		together(4, func(int) {
+		hammer.Together(4, func(int) {
 			for range 250 {
 				c := e.Begin()
 				c.Succeed()

@@ -92,8 +92,9 @@ func (c *Call) Adopt(h Hedge) {
 
 // FailBeside reports that one of two attempts has failed while the other is
 // still under way: h, or, with the zero Hedge, the one that h was sent beside. It
-// decides nothing and moves no token; in adaptive mode the limiter hears of the
-// response (R2.2), unless the failure was local (R8.3). Lock-free, allocates and reads the clock as [Call.Fail].
+// decides nothing and moves no token. In adaptive mode the limiter hears of the
+// response (R2.2), unless the failure was local (R8.3), and there the clock is
+// read. Lock-free, allocates nothing.
 func (c *Call) FailBeside(h Hedge, o Outcome) {
 	if !c.limited() || o.Local {
 		return

@@ -182,3 +182,32 @@ func TestObserverThen(t *testing.T) {
 	assert.Nil(t, none.Success, "nobody pays for a hook that nobody set")
 	assert.Nil(t, none.Decided)
 }
+
+// Each way to succeed at the first attempt calls the hook once, in each mode, full
+// quota or not, and in adaptive mode whether or not anything was throttled.
+func TestSuccessHookOfFirstAttempts(t *testing.T) {
+	now := time.Unix(100, 0)
+	for name, succeed := range map[string]func(e *engine.Engine){
+		"Succeed":   func(e *engine.Engine) { c := e.Begin(); c.Succeed() },
+		"SucceedAt": func(e *engine.Engine) { c := e.Begin(); c.SucceedAt(now) },
+		"Do":        func(e *engine.Engine) { _, _ = engine.Do(t.Context(), e, bareOp) },
+		"Run":       func(e *engine.Engine) { _ = engine.Run(t.Context(), e, func(context.Context) error { return nil }) },
+	} {
+		for _, mode := range []engine.Mode{engine.Standard, engine.Adaptive, engine.Legacy} {
+			for _, throttled := range []bool{false, true} {
+				for _, tokens := range []int{100, 500} {
+					var told []engine.SuccessEvent
+					e := newEngine(t, engine.WithMode(mode), engine.WithTokens(tokens), engine.WithClock(&fakeClock{now: now}), engine.WithMaxAttempts(1),
+						engine.WithObserver(engine.Observer{Success: func(e engine.SuccessEvent) { told = append(told, e) }}))
+					if throttled {
+						c := e.Begin()
+						c.Fail(throttling)
+					}
+					succeed(e)
+					want := []engine.SuccessEvent{{Attempts: 1, QuotaLeft: min(tokens+1, 500)}}
+					assert.Equal(t, want, told, "%s, %v, throttled %v, %d tokens", name, mode, throttled, tokens)
+				}
+			}
+		}
+	}
+}

@@ -185,17 +185,20 @@ func WithPacing() Option {
 }
 
 // WithThrottleCoalescing makes the adaptive limiter cut its rate once for a burst
-// of throttles, by 15 %, and drop what it had saved up: a throttle that answers an
-// attempt admitted before the last cut, and that comes within window of it, tells
-// what the cut has already answered, so it is counted and does not cut again. A
-// minute is right for most: longer than any attempt takes. The first cut of all
-// waits until there is a rate to cut, half a second to a second after calls begin,
-// or come back from a pause without any. Without it every throttle that is in
-// flight when the server begins to throttle cuts by 30 % (R8.2), which leaves half
-// of the server and more idle where a round trip is long for the rate, and at a
-// start under full load; see ratelimit's One cut for a burst, with numbers. Ours,
-// not on the page; a matter of adaptive mode alone. A window of zero or below is an
-// error. Default: off, every throttle cuts (R8.2).
+// of throttles, by 15 %, and drop the tokens that it had saved up. A throttle that
+// answers an attempt admitted before the last cut, and that comes within window of
+// that cut, tells nothing new: it is counted and does not cut again. A minute is
+// right for most: longer than any attempt takes. The first cut of all waits until
+// there is a rate to cut: half a second to a second after calls begin, or begin
+// again after a pause.
+//
+// Without this option each throttle in flight when the server begins to throttle
+// cuts by 30 % (R8.2). That leaves half of the server and more idle where a round
+// trip is long for the rate, and at a start under full load: see "One cut for a
+// burst" in package ratelimit, with numbers.
+//
+// Ours, not on the page; without effect out of adaptive mode. A window of zero or
+// below is an error. Default: off, every throttle cuts (R8.2).
 func WithThrottleCoalescing(window time.Duration) Option {
 	return func(c *config) error {
 		if err := c.onlyIn("WithThrottleCoalescing", inNew, inDerive); err != nil {

@@ -72,6 +72,17 @@ func TestResume(t *testing.T) {
 	assert.Panics(t, func() { new(engine.Engine).Resume(1, false) })
 }
 
+// R6: a success on a retry gives back what the retry took. The Call that paid for
+// this one is gone, so it gives nothing, and not a first attempt's token either.
+func TestResumedRetryMintsNothing(t *testing.T) {
+	e := newEngine(t, engine.WithTokens(10))
+	for _, row := range []struct{ attempt, level int }{{3, 10}, {2, 10}, {1, 11}} {
+		c := e.Resume(row.attempt, false)
+		c.Succeed()
+		assert.Equal(t, row.level, level(e), "attempt %d", row.attempt)
+	}
+}
+
 // R7: a resumed long poll waits like any.
 func TestResumeLongPoll(t *testing.T) {
 	e := newEngine(t, engine.WithTokens(0), engine.WithSource(fastbackoff.Fixed(0.5)))

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/internal/atomic"
 	"github.com/reprise-go/reprise/ratelimit"
 )
@@ -35,7 +36,7 @@ type counters struct {
 	// its lifetime. Writers add one; no word depends on another, so a reader
 	// that loads several sees each right and the set only nearly at one instant.
 	// Ordering: publishes nothing.
-	retries    [classCount]atomic.Uint64 // by classify.Class; hedges at NonRetryable
+	retries    [classCount]atomic.Uint64 // by classify.Class; see hedges
 	stops      [reasonCount]atomic.Uint64
 	unsent     atomic.Uint64
 	recoveries atomic.Uint64
@@ -50,8 +51,8 @@ func (e *Engine) Stats() Stats {
 		Mode:              e.policy.Load().mode,
 		QuotaLevel:        int(level),
 		QuotaCapacity:     int(capacity),
-		TransientRetries:  e.counts.retries[1].Load(),
-		ThrottlingRetries: e.counts.retries[2].Load(),
+		TransientRetries:  e.counts.retries[classify.Transient].Load(),
+		ThrottlingRetries: e.counts.retries[classify.Throttling].Load(),
 		Hedges:            e.counts.retries[hedges].Load(),
 		UnsentRetries:     e.counts.unsent.Load(),
 		Recoveries:        e.counts.recoveries.Load(),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-go/reprise/classify"
 	"github.com/reprise-go/reprise/engine"
@@ -103,6 +104,19 @@ func TestUnsentByPanicIsRefunded(t *testing.T) {
 	assert.Equal(t, 500, level(e))
 	assert.EqualValues(t, 1, e.Stats().UnsentRetries)
 	assert.EqualValues(t, 1, e.Stats().Stops[engine.ReasonCancelled])
+
+	c := e.Begin()
+	d := c.FailIn(t.Context(), throttling)
+	require.Equal(t, 495, level(e))
+	assert.PanicsWithValue(t, "broken clock", func() { c.Pause(t.Context(), throttling, d) })
+	assert.Equal(t, 500, level(e))
+
+	e = adaptive(t, engine.WithClock(&panicClock{}))
+	c = e.Begin()
+	c.FailIn(t.Context(), throttling)
+	require.Equal(t, 495, level(e))
+	assert.PanicsWithValue(t, "broken clock", func() { c.AdmitWait(t.Context()) }, "in the limiter's line")
+	assert.Equal(t, 500, level(e))
 
 	e = newEngine(t, engine.WithObserver(engine.Observer{Retry: func(engine.RetryEvent) { runtime.Goexit() }}))
 	var caller sync.WaitGroup

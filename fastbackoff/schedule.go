@@ -1,7 +1,6 @@
 package fastbackoff
 
 import (
-	"fmt"
 	"math/bits"
 	"time"
 )
@@ -38,19 +37,6 @@ func DynamoDB() Schedule {
 	s := Default()
 	s.Transient = 25 * time.Millisecond
 	return s
-}
-
-// Validate returns an error that names the first field that is not above zero.
-func (s Schedule) Validate() error {
-	for _, f := range [...]struct {
-		name  string
-		value time.Duration
-	}{{"Transient", s.Transient}, {"Throttling", s.Throttling}, {"Max", s.Max}} {
-		if f.value <= 0 {
-			return fmt.Errorf("reprise/fastbackoff: Schedule.%s is %v: want a duration above zero", f.name, f.value)
-		}
-	}
-	return nil
 }
 
 // Ceiling returns the upper bound, never reached, of the delay before retry

@@ -101,18 +101,6 @@ func TestPeerFault28OddBounds(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
-	assert.NoError(t, fastbackoff.Default().Validate())
-	assert.NoError(t, fastbackoff.DynamoDB().Validate())
-	for field, s := range map[string]fastbackoff.Schedule{
-		"Transient":  {Throttling: 1, Max: 1},
-		"Throttling": {Transient: 1, Throttling: -1, Max: 1},
-		"Max":        {Transient: 1, Throttling: 1},
-	} {
-		assert.ErrorContains(t, s.Validate(), "reprise/fastbackoff: Schedule."+field+" is ")
-	}
-}
-
 // Peer faults 37, 38 and 40: the bases and the first exponent, by a draw as near
 // to 1 as there is.
 func TestPeerFault37Bases(t *testing.T) {

@@ -61,16 +61,16 @@
 //
 // # What it costs
 //
-// An admission depends on the one before it, through the word, and no core does
-// the load of the word and the CAS at once. The line it need not wait for: which
+// Each admission needs the word as the one before it left it, so the load of the
+// word and the CAS cannot be had for less. The line it need not wait for: which
 // slot counts is found by branches, which a processor guesses before it has the
 // word, and what an admission needs of the line was worked out when it was
 // published. So all that comes between the load and the CAS is a subtraction and
 // a comparison, and an admission costs twice what the load and the CAS alone do. A
-// mutex that nobody contends for adds two such writes to the same arithmetic. The
-// gain is also in the answers, of which one that changes nothing is a count, and
-// in that nobody can be stopped while holding a lock. The benchmarks have both
-// sides' floors beside them.
+// mutex that nobody contends for adds two such writes to the same arithmetic. More
+// is gained in the answers, where one that changes nothing is a count, and in that
+// nobody can be stopped while holding a lock. BenchmarkEnabled has both sides'
+// floors beside them.
 //
 // A success at twice the measured rate changes nothing until the half second ends.
 // It learns so from a word that nobody writes but who enters or leaves such a state,
@@ -144,10 +144,11 @@
 // throttles. make adaptive-table makes these numbers and more: proof/adaptive/TABLE.md.
 //
 // In its first minute a client that was idle uses 96 % of a service of 5,000
-// requests/s that throttles at once, by R8 66 %. A burst out of traffic that was
-// slow, and never paused, is measured as slow until the half second ends in which it
-// came: if the service throttles before that, the cut is to the slow rate, and the
-// minute 64 % out of a hundredth of the load, by either, 78 % out of a half, by R8 65.
+// requests/s that throttles at once; by R8 it is 66 %. But a burst that comes out of
+// slow traffic, without a pause before it, is measured as slow until its half second
+// ends. If the service throttles before that, the cut is to the slow rate: the client
+// then uses 64 % in the first minute (R8: 64 %) where it had sent a hundredth of the
+// load before, and 78 % (R8: 65 %) where it had sent half of it.
 //
 // # Waiting
 //

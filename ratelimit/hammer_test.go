@@ -1,11 +1,8 @@
 package ratelimit_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,34 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
 
+	"github.com/reprise-go/reprise/internal/hammer"
 	"github.com/reprise-go/reprise/ratelimit"
 )
-
-// hammer runs body at GOMAXPROCS 1, 2 and 4.
-func hammer(t *testing.T, body func(t *testing.T)) {
-	t.Helper()
-	before := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(before)
-	for _, procs := range []int{1, 2, 4} {
-		runtime.GOMAXPROCS(procs)
-		t.Run(fmt.Sprint("procs=", procs), body)
-	}
-}
-
-// crowd runs body in workers goroutines at once.
-func crowd(workers int, body func(worker int)) {
-	var all sync.WaitGroup
-	for g := range workers {
-		all.Go(func() { body(g) })
-	}
-	all.Wait()
-}
 
 // R8.1 under fire, in phases of a constant rate: over seconds of virtual time no
 // more is admitted than the burst and the integral of the rate, and not much
 // less. Under race every admission checks that used stays under the allowance.
 func TestHammerAdmissions(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		l, start := limited(t, 400)
 		var clock, admitted atomic.Int64
 		clock.Store(start)
@@ -52,7 +30,7 @@ func TestHammerAdmissions(t *testing.T) {
 		for phase := range 6 {
 			s := stats(l, clock.Load())
 			from, before := clock.Load(), admitted.Load()
-			crowd(8, func(worker int) {
+			hammer.Together(8, func(worker int) {
 				r := rand.New(rand.NewPCG(uint64(worker), uint64(phase)))
 				for range steps {
 					now := clock.Add(r.Int64N(2e5))
@@ -77,7 +55,7 @@ func TestHammerAdmissions(t *testing.T) {
 // never exceeds twice the measured one at its highest, which bounds what may be
 // admitted; levels stay within [0, capacity] in every snapshot seen.
 func TestHammerEverything(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		l, start := limited(t, 400)
 		var clock, admitted, updates atomic.Int64
 		var highest atomic.Uint64 // a rate, as bits: they order like the numbers
@@ -100,7 +78,7 @@ func TestHammerEverything(t *testing.T) {
 				}
 			}
 		}
-		crowd(8, func(worker int) {
+		hammer.Together(8, func(worker int) {
 			r := rand.New(rand.NewPCG(uint64(worker), 5))
 			for i := range steps {
 				now := clock.Add(r.Int64N(2e5)) - r.Int64N(1e6)
@@ -125,7 +103,7 @@ func TestHammerEverything(t *testing.T) {
 // rate by 0.7 each, whatever their order (R8.2), and successes at stale instants
 // change nothing.
 func TestHammerEveryThrottleCuts(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		rounds := 300
 		if testing.Short() {
 			rounds = 30
@@ -135,7 +113,7 @@ func TestHammerEveryThrottleCuts(t *testing.T) {
 			fill := stats(l, start).FillRate
 			var clock atomic.Int64
 			clock.Store(start)
-			crowd(4, func(int) {
+			hammer.Together(4, func(int) {
 				for range 5 {
 					l.UpdateNanos(clock.Add(1), true)
 					l.UpdateNanos(start, false)
@@ -149,7 +127,7 @@ func TestHammerEveryThrottleCuts(t *testing.T) {
 // No response is lost from the measured rate, whether it went to the counter or
 // along with a snapshot, across pages and borders.
 func TestHammerEveryResponseCounts(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		l := ratelimit.New(epoch)
 		m := 0.0
 		each := 2000
@@ -174,7 +152,7 @@ func TestHammerEveryResponseCounts(t *testing.T) {
 			if bucket == 0 {
 				less = 2
 			}
-			crowd(4, func(worker int) {
+			hammer.Together(4, func(worker int) {
 				n := each
 				if worker == 0 {
 					n -= less
@@ -190,7 +168,7 @@ func TestHammerEveryResponseCounts(t *testing.T) {
 // A storm at the minimum rate, where throttles only mark their time: the last
 // one is known, no response is lost, and the rate then grows as the model's.
 func TestHammerStormAtTheFloor(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		each := 3000
 		if testing.Short() {
 			each = 300
@@ -207,7 +185,7 @@ func TestHammerStormAtTheFloor(t *testing.T) {
 			require.Equal(t, 0.5, p.m.fill)
 			var clock atomic.Int64
 			clock.Store(now)
-			crowd(4, func(worker int) {
+			hammer.Together(4, func(worker int) {
 				for i := range each {
 					at := clock.Add(1e4)
 					p.l.UpdateNanos(at, i%5 != worker)
@@ -237,7 +215,7 @@ func TestHammerStormAtTheFloor(t *testing.T) {
 // Successes that raise the rate from the floor against throttles that mark: the
 // throttles win in the end, whatever the order, and no cut is lost.
 func TestHammerLeavingTheFloor(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		rounds := 2000
 		if testing.Short() {
 			rounds = 200
@@ -254,7 +232,7 @@ func TestHammerLeavingTheFloor(t *testing.T) {
 			}
 			require.Equal(t, 0.5, stats(l, now).FillRate)
 			later := now + int64(5*time.Second) // 0.4 (5 - 0.721)^3 + 0.5 = 31.84/s by then
-			crowd(4, func(worker int) {
+			hammer.Together(4, func(worker int) {
 				switch worker {
 				case 0, 1:
 					l.UpdateNanos(later, false)

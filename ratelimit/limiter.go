@@ -156,7 +156,8 @@ func (l *Limiter) TryAdmit(cost int) (wait time.Duration, err error) {
 // TryAdmitAt is [Limiter.AcquireAt] for work that costs several tokens, all or
 // none, such as a batch that a gateway passes on or answers 429 with the wait. A
 // cost below 1 or above the capacity (when one is in force) is [ErrCost] at
-// once, and changes nothing: no wait could help.
+// once, and changes nothing: no wait could help. Lock-free; never blocks, reads no
+// clock; only the error is allocated.
 func (l *Limiter) TryAdmitAt(now time.Time, cost int) (wait time.Duration, err error) {
 	if cost < 1 {
 		return 0, fmt.Errorf("%w: %d tokens: want at least 1", ErrCost, cost)

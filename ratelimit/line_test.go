@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/reprise-go/reprise/internal/hammer"
 	"github.com/reprise-go/reprise/ratelimit"
 )
 
@@ -57,7 +58,7 @@ func TestPlacesGivenUpAreDropped(t *testing.T) {
 
 // So it is where all of it happens at once.
 func TestPlacesAreDroppedUnderFire(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		l, now := limited(t, 0)
 		first := l.Wait()
 		var line [20]ratelimit.Waiter
@@ -65,7 +66,7 @@ func TestPlacesAreDroppedUnderFire(t *testing.T) {
 		if testing.Short() {
 			rounds = 400
 		}
-		crowd(8, func(worker int) {
+		hammer.Together(8, func(worker int) {
 			for i := range rounds {
 				w, other := l.Wait(), l.Wait()
 				if i == rounds/2 {

@@ -270,9 +270,27 @@ func TestWaitIsExact(t *testing.T) {
 // A token that lacks one tick, a quarter of a nanotoken, is none (R8.1): at 31
 // ticks a nanosecond half a token lacks just that after 64516129 ns.
 func TestAlmostATokenIsNone(t *testing.T) {
-	l := ratelimit.WithRate(epoch, 7.75)
-	assert.EqualValues(t, 1, l.AcquireNanos(64516129))
-	assert.Zero(t, l.AcquireNanos(64516130))
+	for name, ask := range map[string]func(l *ratelimit.Limiter) func(nowNanos int64) time.Duration{
+		"an attempt": func(l *ratelimit.Limiter) func(int64) time.Duration { return l.AcquireNanos },
+		"a place in the line": func(l *ratelimit.Limiter) func(int64) time.Duration {
+			w := l.Wait()
+			return func(now int64) time.Duration {
+				wait, _ := w.AdmitNanos(now)
+				return wait
+			}
+		},
+		"a batch": func(l *ratelimit.Limiter) func(int64) time.Duration {
+			return func(now int64) time.Duration {
+				wait, err := l.TryAdmitAt(epoch.Add(time.Duration(now)), 1)
+				require.NoError(t, err)
+				return wait
+			}
+		},
+	} {
+		at := ask(ratelimit.WithRate(epoch, 7.75))
+		assert.EqualValues(t, 1, at(64516129), name)
+		assert.Zero(t, at(64516130), name)
+	}
 }
 
 // So it is for one that asks after years in which nothing was heard, when a

@@ -13,7 +13,7 @@ type Stats struct {
 	Waiting       int           // callers that wait their turn
 }
 
-// Snapshot is [Limiter.SnapshotAt] at this instant.
+// Snapshot is [Limiter.SnapshotAt] at this instant, for which it reads the clock.
 func (l *Limiter) Snapshot() Stats {
 	return l.SnapshotAt(time.Now())
 }

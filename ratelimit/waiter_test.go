@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
 
+	"github.com/reprise-go/reprise/internal/hammer"
 	"github.com/reprise-go/reprise/ratelimit"
 )
 
@@ -296,7 +297,7 @@ func TestZeroWaiterIsNeverAdmitted(t *testing.T) {
 // The line under fire: joins, admissions and cancels from many goroutines end
 // with nobody waiting and everyone called at most once.
 func TestLineHammer(t *testing.T) {
-	hammer(t, func(t *testing.T) {
+	hammer.OnProcs(t, func(t *testing.T) {
 		l, start := limited(t, 900)
 		var clock, admitted, left atomic.Int64
 		clock.Store(start)

@@ -105,20 +105,22 @@ func (x *exchange) attempt(n int) attempt {
 }
 
 func (a *attempt) send() (*http.Response, error) {
-	cancel, late := a.cancel, func() bool { return false }
+	cancel := a.cancel
+	stop := func() (late bool) { return false } // the timer, and says whether it came first
 	if a.limit > 0 {
 		timer := time.AfterFunc(a.limit, func() { cancel(errAttemptTimeout) })
-		late = func() bool { return !timer.Stop() }
+		stop = func() (late bool) { return !timer.Stop() }
 	}
 	lives := false
 	defer func() {
 		if !lives { // the base panicked, too
-			late()
+			stop()
 			cancel(nil)
 		}
 	}()
 	resp, err := a.t.roundTrip(a.req)
-	switch late := late(); {
+	late := stop()
+	switch {
 	case err == nil && !late:
 		release := func() { cancel(nil) }
 		if body := bodyOf(resp); body == http.NoBody {

@@ -55,21 +55,22 @@
 // the base reads it, so a body that is still being produced streams as before.
 //
 // net/http's transport sends a request again by itself when a connection out of its
-// pool turns out to be dead and nothing of the request was written, or, for GET,
-// HEAD, OPTIONS, TRACE and requests with an idempotency key, nothing of an answer
-// came. That is meant to mend its own guess that a connection kept alive still is;
-// it is no attempt, is not counted and costs no tokens. But among the pool's
-// connections are some that were dialled for a request which meanwhile got another,
-// and have carried nothing yet, so a server that is down, and hangs up on all who
-// come, is sent more than was paid for: 6 to 50 % above a load of 1,000 requests a
-// second was measured. [NoResend] ends that over HTTP/1. A server that is down and
-// says so, with a 503, is sent nothing unpaid.
+// pool turns out to be dead before anything of the request was written. It does so
+// too when the connection ends before anything of an answer came, if the request is
+// a GET, HEAD, OPTIONS or TRACE, or has an idempotency key. That is meant to mend its
+// own guess that a connection kept alive still lives; it is no attempt, is not
+// counted and costs no tokens. But the pool also holds connections that were dialled
+// for a request which meanwhile got another, and that have carried nothing yet. So a
+// server that is down, and hangs up on all who come, is sent more than was paid for,
+// up to half of the load again (TestNoResendOnAnUnusedConnection shows how).
+// [NoResend] ends that over HTTP/1. A server that is down and says so, with a 503, is
+// sent nothing unpaid.
 //
 // Over HTTP/2 net/http also sends again, up to seven times and with growing pauses,
-// what the server says that it has not processed (GOAWAY, REFUSED_STREAM), and takes
-// a stream reset with PROTOCOL_ERROR for such a word too, which is the one way in
-// which a request that is not idempotent may arrive twice. Only [WithAttemptTimeout]
-// bounds that.
+// what the server says that it has not processed (GOAWAY, REFUSED_STREAM). It takes a
+// stream reset with PROTOCOL_ERROR for such a word too: that is the one way in which
+// a request that is not idempotent may arrive twice. Only [WithAttemptTimeout] bounds
+// all of that.
 //
 // # Hedges
 //

@@ -71,15 +71,16 @@ func (x *exchange) admit(c *engine.Call) error {
 	if d.Reason == engine.ReasonRetry {
 		return nil
 	}
-	if x.close(true); x.kept == nil {
+	x.close(true)
+	if x.kept == nil {
 		closeBody(x.req)
 	}
 	return c.Wrap(ctx, nil, classify.NonRetryable, d)
 }
 
-// failed decides what follows a failed attempt, waits for it, and says whether
-// to send again. judged is what the attempt means, or nil if nobody has looked
-// yet. If it is not to be sent again, resp and err are RoundTrip's.
+// failed decides what follows a failed attempt, waits for it, and says whether to
+// send again. judged is what the attempt means, or nil if nobody has looked yet.
+// If it is not to be sent again, the response and the error are RoundTrip's.
 func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged *failure) (again bool, _ *http.Response, _ error) {
 	ctx, stop := x.waiting()
 	defer stop()
@@ -96,13 +97,14 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged
 		o.Cancelled = true // net/http returns the cause, which may be of any type
 	}
 	d, why := x.decide(ctx, c, o, f.verdict.NeverSent)
-	retrying := d.Reason == engine.ReasonRetry
-	held := false
-	if retrying && resp != nil { // before the wait: the connection is free meanwhile
-		if held = x.engine.Mode() == engine.Adaptive; held {
-			resp = hold(ctx, resp) // the limiter may yet refuse
+	var gone, held bool // resp is read and closed; it is kept, and may yet be returned
+	if d.Reason == engine.ReasonRetry && resp != nil {
+		// Before the wait: the connection is free meanwhile.
+		if x.engine.Mode() == engine.Adaptive {
+			resp, held = hold(ctx, resp), true // the limiter may yet refuse
 		} else {
 			discard(ctx, resp)
+			gone = true
 		}
 	}
 	if d = c.Wait(ctx, o, d); d.Reason == engine.ReasonRetry {
@@ -112,7 +114,7 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged
 		return true, nil, nil
 	}
 
-	gaveUp := retrying && !held || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable
+	gaveUp := gone || ctx.Err() != nil && d.Reason != engine.ReasonNonRetryable
 	x.close(resp == nil || gaveUp)
 	if d.Reason != engine.ReasonNotReplayable {
 		why = nil
@@ -127,7 +129,7 @@ func (x *exchange) failed(c *engine.Call, resp *http.Response, err error, judged
 			err = &notReplayableError{err, why}
 		}
 	case gaveUp:
-		if !retrying || held {
+		if !gone {
 			_ = bodyOf(resp).Close()
 		}
 		err = &ResponseError{Status: resp.StatusCode, Code: f.code}

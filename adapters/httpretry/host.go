@@ -9,15 +9,18 @@ import (
 	"github.com/reprise-go/reprise/engine"
 )
 
-// HostKey returns the upstream that a request goes to, as host:port: the host of
-// its URL, not its Host header, in lower case and without dots at the end, an
-// IP address in its canonical form, an IPv6 one in brackets unless it is a mapped
-// IPv4 one; the port is 80 for http, or no scheme, and 443 for https if there is none,
-// and "" for other schemes. It is the key that [WithEngineByHost] takes; a request without a
-// URL has the key ":". Hosts of more than 300 bytes, which no name or address has,
-// share the key "too-long.invalid:1", so that who may choose the host cannot make
-// a group keep much.
-// Wait-free; allocates only where the URL spells it in another way.
+// HostKey returns the upstream that a request goes to, as host:port. It is the
+// key that [WithEngineByHost] takes.
+//
+// The host is that of the URL, not of the Host header: in lower case and without
+// dots at the end, or an IP address in its canonical form, an IPv6 one in brackets
+// unless it is a mapped IPv4 one. A URL without a port has 80 if its scheme is http
+// or missing, 443 if it is https, and "" else. A request without a URL has the key
+// ":". Hosts of more than 300 bytes, which no name or address has, share the key
+// "too-long.invalid:1", so that whoever may choose the host cannot make a group
+// keep much.
+//
+// Wait-free; allocates only where the URL spells the key in another way.
 func HostKey(req *http.Request) string {
 	if req == nil || req.URL == nil {
 		return ":"

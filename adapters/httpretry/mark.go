@@ -9,10 +9,10 @@ import (
 )
 
 // RetryMarkHeader is the request header by which a layer says that it retries
-// the request itself, and for the how manyth time it sends it: "Retry-Attempt: 1"
-// is its first attempt. A layer beneath that honours it makes one attempt; else
-// the attempts of layers multiply, and three layers of three send 27 requests to
-// a server that is down. See [WithRetryMark] and [RetryMarkHandler].
+// the request itself, with the number of its attempt: "Retry-Attempt: 1" is its
+// first. A layer beneath that honours it makes one attempt; else the attempts of
+// layers multiply, and three layers of three send 27 requests to a server that is
+// down. See [WithRetryMark] and [RetryMarkHandler].
 //
 // A value that is not a number from 1 to 999999999, in digits alone and without
 // leading zeros, is no mark, nor are two values. A mark takes retries from the
@@ -57,7 +57,8 @@ func RetryMark(ctx context.Context, attempt int) context.Context {
 	return withMark(ctx, int32(min(max(1, attempt), math.MaxInt32)))
 }
 
-// RetryMarked returns what [RetryMark] said last, if it did.
+// RetryMarked returns the attempt that [RetryMark] said last, from 1, and whether
+// it did; 0 and false if not. Wait-free.
 func RetryMarked(ctx context.Context) (attempt int, marked bool) {
 	m := marksOf(ctx)
 	if m == nil {
@@ -111,9 +112,9 @@ func markIn(h http.Header) int32 {
 }
 
 // openMark finds out whether a layer above says in the header that it retries the
-// request, and whether its attempts are to say that one does. They are not where this layer would send it
-// again only if it has never arrived: there is nothing to multiply then, and a
-// layer beneath may know better what can be repeated.
+// request, and whether the attempts are to carry a mark. They carry none where
+// this layer would send again only what has never arrived: there is nothing to
+// multiply then, and a layer beneath may know better what can be repeated.
 func (x *exchange) openMark() {
 	if attempt := markIn(x.req.Header); attempt > 0 {
 		x.above = attempt

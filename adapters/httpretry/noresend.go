@@ -17,8 +17,8 @@ import (
 // idempotency key again, unasked and as often as it takes, when a connection out of
 // its pool dies without an answer; and in the pool are connections too that were
 // dialled in a crowd and have carried nothing yet. A server that fails by hanging up
-// then sees requests that no quota pays for, 6 to 50 % above the load where that was
-// measured. With NoResend a dead connection is a failed attempt (R3.2).
+// then sees requests that no quota pays for. With NoResend a dead connection is a
+// failed attempt (R3.2).
 //
 // One exception mends what net/http means to mend: a request that may be sent twice,
 // and whose connection had been idle for a second or more before it died, is sent

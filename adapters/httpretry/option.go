@@ -155,13 +155,13 @@ func WithRetryMark() Option {
 // hedge, and nothing else changes. After a failure of both the usual retry
 // follows. See [engine.Call.Hedge].
 //
-// Hedged are requests that may be sent twice (see the package comment) and have
-// no body, or one with GetBody; not long polls, requests with an Upgrade header,
-// and those that a layer above retries. Their attempts run in goroutines of their
-// own: the hooks of an httptrace.ClientTrace may be called by two at once, and an
-// attempt that was cancelled may end after RoundTrip has returned; if the base
-// panics in that, nobody hears of it. A delay of zero or below is an error.
-// Default: no hedges.
+// Only requests that may be sent twice (see the package comment) and have no
+// body, or one with GetBody, are hedged; never long polls, requests with an
+// Upgrade header, and those that a layer above retries. Their attempts run in
+// goroutines of their own: the hooks of an httptrace.ClientTrace may be called by
+// two at once, and an attempt that was cancelled may end after RoundTrip has
+// returned; if the base panics in that, nobody hears of it. A delay of zero or
+// below is an error. Default: no hedges.
 func WithHedge(delay time.Duration) Option {
 	return func(c *config) error {
 		if delay <= 0 {

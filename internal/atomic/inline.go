@@ -13,20 +13,19 @@ func inlined() {
 	var b Bool
 	b.Store(b.Load())
 	var i32 Int32
-	i32.Store(i32.Load() + i32.Add(1) + i32.Inc() + i32.Dec() + i32.Swap(1))
+	i32.Store(i32.Load() + i32.Inc() + i32.Swap(1))
 	i32.CompareAndSwap(0, 1)
 	var i64 Int64
-	i64.Store(i64.Load() + i64.Add(1) + i64.Inc() + i64.Dec() + i64.Swap(1))
+	i64.Store(i64.Load() + i64.Add(1) + i64.Inc() + i64.Dec())
 	i64.CompareAndSwap(0, 1)
 	var u32 Uint32
-	u32.Store(u32.Load() + u32.Add(1) + u32.Inc() + u32.Dec() + u32.Swap(1))
+	u32.Store(u32.Load() + u32.Add(1) + u32.Inc())
 	u32.CompareAndSwap(0, 1)
 	var u64 Uint64
-	u64.Store(u64.Load() + u64.Add(1) + u64.Inc() + u64.Dec() + u64.Swap(1))
+	u64.Store(u64.Load() + u64.Add(1) + u64.Inc())
 	u64.CompareAndSwap(0, 1)
 	var u Uintptr
-	u.Store(u.Load())
-	u.CompareAndSwap(0, 1)
+	u.CompareAndSwap(u.Load(), 1)
 	var f Float64
 	f.Store(f.Load())
 	var p Pointer[int]

@@ -89,9 +89,7 @@ func (w *Pointer[T]) CompareAndSwap(old, v *T) bool { return swapIf(&w.word, old
 
 func (w *Int32) Load() int32                        { return load(&w.word) }
 func (w *Int32) Store(v int32)                      { store(&w.word, v) }
-func (w *Int32) Add(n int32) int32                  { return add(&w.word, n) }
-func (w *Int32) Inc() int32                         { return w.Add(1) }
-func (w *Int32) Dec() int32                         { return w.Add(-1) }
+func (w *Int32) Inc() int32                         { return add(&w.word, 1) }
 func (w *Int32) Swap(v int32) int32                 { return exchange(&w.word, v) }
 func (w *Int32) CompareAndSwap(old, v int32) bool   { return swapIf(&w.word, old, v) }
 func (w *Int64) Load() int64                        { return load(&w.word) }
@@ -99,18 +97,15 @@ func (w *Int64) Store(v int64)                      { store(&w.word, v) }
 func (w *Int64) Add(n int64) int64                  { return add(&w.word, n) }
 func (w *Int64) Inc() int64                         { return w.Add(1) }
 func (w *Int64) Dec() int64                         { return w.Add(-1) }
-func (w *Int64) Swap(v int64) int64                 { return exchange(&w.word, v) }
 func (w *Uint32) Load() uint32                      { return load(&w.word) }
 func (w *Uint32) Store(v uint32)                    { store(&w.word, v) }
 func (w *Uint32) Add(n uint32) uint32               { return add(&w.word, n) }
 func (w *Uint32) Inc() uint32                       { return w.Add(1) }
-func (w *Uint32) Swap(v uint32) uint32              { return exchange(&w.word, v) }
 func (w *Uint32) CompareAndSwap(o, v uint32) bool   { return swapIf(&w.word, o, v) }
 func (w *Uint64) Load() uint64                      { return load(&w.word) }
 func (w *Uint64) Store(v uint64)                    { store(&w.word, v) }
 func (w *Uint64) Add(n uint64) uint64               { return add(&w.word, n) }
 func (w *Uint64) Inc() uint64                       { return w.Add(1) }
-func (w *Uint64) Swap(v uint64) uint64              { return exchange(&w.word, v) }
 func (w *Uintptr) Load() uintptr                    { return load(&w.word) }
 func (w *Uintptr) Store(v uintptr)                  { store(&w.word, v) }
 func (w *Uintptr) CompareAndSwap(o, v uintptr) bool { return swapIf(&w.word, o, v) }
@@ -118,10 +113,9 @@ func (w *Uintptr) CompareAndSwap(o, v uintptr) bool { return swapIf(&w.word, o, 
 // unsigned is an Int64 as a fault uses it.
 type unsigned struct{ *Int64 }
 
-func (w unsigned) Load() uint64         { return uint64(w.Int64.Load()) }
-func (w unsigned) Store(v uint64)       { w.Int64.Store(int64(v)) }
-func (w unsigned) Add(n uint64) uint64  { return uint64(w.Int64.Add(int64(n))) }
-func (w unsigned) Swap(v uint64) uint64 { return uint64(w.Int64.Swap(int64(v))) }
+func (w unsigned) Load() uint64        { return uint64(w.Int64.Load()) }
+func (w unsigned) Store(v uint64)      { w.Int64.Store(int64(v)) }
+func (w unsigned) Add(n uint64) uint64 { return uint64(w.Int64.Add(int64(n))) }
 
 // CompareAndSwap is where a fault may be.
 func (w *Int64) CompareAndSwap(old, v int64) bool {

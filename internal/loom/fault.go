@@ -7,7 +7,6 @@ type Word interface {
 	Load() uint64
 	Store(n uint64)
 	Add(n uint64) uint64
-	Swap(n uint64) (old uint64)
 }
 
 // Fault makes the words do less than they promise, so that the code above them is

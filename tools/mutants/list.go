@@ -19,12 +19,12 @@ type mutant struct {
 // readList reads a list of faults: blocks, each begun by its name in brackets.
 //
 //	# a comment
-//	[bucket-take-boundary]
+//	[bucket-has-boundary]
 //	file atomicbucket/bucket.go
 //	test ./atomicbucket ./engine
-//	why  the last tokens are refused
-//	- if capacity-deficit < n {
-//	+ if capacity-deficit <= n {
+//	why  the look before the taking refuses what just fits (R6.1)
+//	- return levelOf(unpack(b.word.Load())) >= n
+//	+ return levelOf(unpack(b.word.Load())) > n
 //
 // Several lines with - or + are text of several lines; their blanks behind the first one count. No + removes the text.
 // test is the folder of the file unless said otherwise.
