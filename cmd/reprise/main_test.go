@@ -251,7 +251,8 @@ func TestDriveReports(t *testing.T) {
 
 func TestDriveShowsTheSendLimiter(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "run.html")
-	args := strings.Fields("drive --mode adaptive --capacity 0.01 --calls 100 --workers 2 --deadline 200ms --coalesce 50ms -q --html " + html)
+	// Two seconds: the first cut waits for up to one of them.
+	args := strings.Fields("drive --mode adaptive --capacity 0.01 --calls 100 --rate 50 --workers 2 --deadline 200ms --coalesce 50ms -q --html " + html)
 	code, out, stderr := reprise(args...)
 	require.Zero(t, code, stderr)
 	for _, want := range []string{"capacity of 0.01/s", "The server's capacity", "Send limiter", "fill rate", "ended waiting", "cut once"} {
