@@ -49,7 +49,8 @@ adaptive-table: ## what adaptive clients use of a throttled service, R8 and ours
 	go run -C proof ./adaptive >bin/adaptive.md && mv bin/adaptive.md proof/adaptive/TABLE.md
 
 test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size
-	$(call each,go test -race -short -count=1 -timeout 5m ./...)
+	@# A program with the race detector sleeps for a second as it ends: 70 packages' tests, and each child that they start.
+	$(call each,GORACE=atexit_sleep_ms=50 go test -race -short -count=1 -timeout 5m ./...)
 	$(call each,go test -count=1 -timeout 5m ./...)
 	$(MAKE) --no-print-directory loom
 

@@ -62,9 +62,15 @@ func parse(t *testing.T, name string, text any) source {
 	return source{name, fset, file}
 }
 
+// parsed is what sources has found: it takes seconds.
+var parsed []source
+
 // sources parses every Go file of the checkout, of all modules, whatever its build tags.
 func sources(t *testing.T) []source {
 	t.Helper()
+	if parsed != nil {
+		return parsed
+	}
 	var all []source
 	for _, name := range files(t, func(name string) bool {
 		return strings.HasSuffix(name, ".go") && !strings.Contains("/"+name, "/testdata/")
@@ -72,6 +78,7 @@ func sources(t *testing.T) []source {
 		all = append(all, parse(t, name, nil))
 	}
 	require.NotEmpty(t, all)
+	parsed = all
 	return all
 }
 

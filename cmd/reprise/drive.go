@@ -154,6 +154,9 @@ func (c *driveCommand) print(res record.Result, out streams) error {
 	return nil
 }
 
+// baseline is how many calls the baseline is of: what [drive.Config] says, but in short tests.
+var baseline int
+
 // config reads the flags, which go before the settings if there are any.
 func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 	config := drive.Config{
@@ -164,6 +167,7 @@ func (c *driveCommand) config(found *settings.Settings) (drive.Config, error) {
 		Latency:        c.Latency,
 		SlowDelay:      c.SlowDelay,
 		Seed:           c.Seed,
+		Baseline:       baseline,
 	}
 	if found != nil {
 		config.Mode, config.MaxAttempts = found.Mode.Value(), found.MaxAttempts.Value()

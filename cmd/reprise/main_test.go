@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"net"
 	"os"
 	"os/exec"
@@ -21,16 +22,30 @@ import (
 )
 
 // childVariable makes the test binary behave as the command.
-const childVariable = "REPRISE_TEST_CHILD"
+const (
+	childVariable = "REPRISE_TEST_CHILD"
+	shortChild    = "short"
+)
+
+// short makes what commands measure and simulate of themselves smaller.
+func short() {
+	baseline, simulated = 100, 50_000
+}
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) != "" {
+	if role := os.Getenv(childVariable); role != "" {
+		if role == shortChild {
+			short()
+		}
 		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	if signal.Ignored(syscall.SIGHUP) {
 		// The tests were started by nohup. A signal that is handled here is not
 		// ignored in the children.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	if flag.Parse(); testing.Short() {
+		short()
 	}
 	os.Exit(m.Run())
 }
@@ -48,7 +63,11 @@ func child(t *testing.T, args ...string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, args...)
-	cmd.Env = append(os.Environ(), childVariable+"=1")
+	role := "whole"
+	if testing.Short() {
+		role = shortChild
+	}
+	cmd.Env = append(os.Environ(), childVariable+"="+role)
 	return cmd
 }
 
@@ -232,7 +251,8 @@ func TestDriveReports(t *testing.T) {
 
 func TestDriveShowsTheSendLimiter(t *testing.T) {
 	html := filepath.Join(t.TempDir(), "run.html")
-	args := strings.Fields("drive --mode adaptive --capacity 0.01 --calls 100 --workers 2 --deadline 200ms --coalesce 50ms -q --html " + html)
+	// Two seconds: the first cut waits for up to one of them.
+	args := strings.Fields("drive --mode adaptive --capacity 0.01 --calls 100 --rate 50 --workers 2 --deadline 200ms --coalesce 50ms -q --html " + html)
 	code, out, stderr := reprise(args...)
 	require.Zero(t, code, stderr)
 	for _, want := range []string{"capacity of 0.01/s", "The server's capacity", "Send limiter", "fill rate", "ended waiting", "cut once"} {

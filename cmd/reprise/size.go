@@ -88,6 +88,9 @@ func (c *stormCommand) checkSize() error {
 	return nil
 }
 
+// simulated is how many calls the calculator simulates: what [size.Run] says, but in short tests.
+var simulated float64
+
 // size answers the calculator's question.
 func (c *stormCommand) size(out streams) error {
 	q, err := c.question()
@@ -100,7 +103,7 @@ func (c *stormCommand) size(out streams) error {
 	}
 	ctx, signals := watchSignals(output.Discard)
 	defer signals.stop()
-	run := size.Run{Seed: 1, Progress: new(size.Progress)}
+	run := size.Run{Seed: 1, Calls: simulated, Progress: new(size.Progress)}
 	set(&run.Seed, c.Seed)
 	stop := func() {}
 	if !c.Quiet && width(out.Err) >= liveWidth {

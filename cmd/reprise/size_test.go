@@ -64,7 +64,7 @@ func TestWrongSizes(t *testing.T) {
 		{"--size --rate 10000000 --clients 2", 2, "--outage is 1m0s, in which each client begins 300000000 calls: want 20000000 at the most, by more --clients or a shorter one"},
 		{"--size --outage 10s --rate 0.01", 2, "--outage is 10s, in which 0.1 calls begin: want one or more"},
 		{"--size --html -", 2, "--html -: want the name of a file"},
-		{"--size --transient 20% --amplification 1.2", 1, "where 20% of the attempts fail, it takes 1.249 requests a call; at the most 96% do, with 2 attempts"},
+		{"--size --transient 20% --amplification 1.2 --deadline 1s", 1, "where 20% of the attempts fail, it takes 1.249 requests a call; at the most 96% do, with 2 attempts"},
 	} {
 		code, out, stderr := reprise(append([]string{"storm"}, strings.Fields(row.args)...)...)
 		assert.Equal(t, row.code, code, row.args)

@@ -50,7 +50,7 @@ func onTerminal(t *testing.T, args ...string) (code int, out, shown string) {
 
 // The calculator shows how far it is, on a terminal alone.
 func TestTheCalculatorsBar(t *testing.T) {
-	code, out, shown := onTerminal(t, strings.Fields("storm --size --transient 20% --amplification 1.2")...)
+	code, out, shown := onTerminal(t, strings.Fields("storm --size --transient 20% --amplification 1.2 --deadline 1s")...)
 	assert.Equal(t, 1, code)
 	assert.Empty(t, out)
 	assert.Contains(t, shown, "size [")

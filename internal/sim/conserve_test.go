@@ -67,7 +67,7 @@ func TestConservation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	rounds := 30
 	if testing.Short() {
-		rounds = 3
+		rounds = 1
 	}
 	for round := range rounds {
 		s := anyScenario(rng)
@@ -152,7 +152,9 @@ func TestSameSeedSameBytes(t *testing.T) {
 			}
 			one := trace(1, s)
 			require.Equal(t, one, trace(2, s), p.Name)
-			require.Equal(t, one, trace(4, s), p.Name)
+			if !testing.Short() {
+				require.Equal(t, one, trace(4, s), p.Name)
+			}
 			s.Seed++
 			require.NotEqual(t, one, trace(1, s), p.Name)
 			s.Seed--

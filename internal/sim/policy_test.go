@@ -15,8 +15,12 @@ import (
 
 // broken is a service that fails from second 20 to second 80.
 func broken() sim.Scenario {
+	length := 2 * time.Minute
+	if testing.Short() {
+		length = 95 * time.Second
+	}
 	return sim.Scenario{
-		Seed: 1, Duration: 2 * time.Minute, Sample: time.Second,
+		Seed: 1, Duration: length, Sample: time.Second,
 		Load:   sim.Load{Rate: 500},
 		Layers: []sim.Layer{{Callers: 50, Deadline: 10 * time.Second, Timeout: time.Second, Latency: time.Millisecond}},
 		Server: sim.Server{Workers: 20, Queue: 100, Service: sim.Service{Mean: 10 * time.Millisecond, Shape: sim.Exponential}},
@@ -55,7 +59,11 @@ func TestPoliciesInAnOutage(t *testing.T) {
 		{sim.DynamoDB(), 1, 1.001, 0.03},
 		{sim.Adaptive(), 1, 1.001, 0.03}, // nothing is throttled
 	} {
-		r := run(t, broken(), row.policy)
+		s := broken()
+		if testing.Short() { // a fifth of all of it
+			s.Load.Rate, s.Layers[0].Callers, s.Server.Workers, s.Server.Queue = 100, 10, 4, 20
+		}
+		r := run(t, s, row.policy)
 		amplification, level := during(r)
 		assert.GreaterOrEqual(t, amplification, row.least, row.policy.Name)
 		assert.LessOrEqual(t, amplification, row.most, row.policy.Name)

@@ -52,6 +52,9 @@ func TestQueuesAgainstTheirClosedForms(t *testing.T) {
 		{"M/D/1", sim.Fixed, 0.5, 1.5},
 		{"M/D/1", sim.Fixed, 0.8, 1 + 0.8/0.4},
 	} {
+		if testing.Short() && row.rho > 0.5 { // which takes the most calls to come this near
+			continue
+		}
 		r := run(t, queue(row.rho, row.shape, calls(2_000_000)), sim.None())
 		require.Equal(t, r.Offered, r.Succeeded)
 		mean := float64(r.Latency) / float64(r.Succeeded) / 1e6
@@ -93,6 +96,9 @@ func TestQuotaDriftsAtTheShareOfR6(t *testing.T) {
 		{"DynamoDB, transient", sim.DynamoDB(), false, 0.2117, 4},
 		{"DynamoDB, throttling", sim.DynamoDB(), true, 0.3123, 4},
 	} {
+		if testing.Short() && row.throttle != (row.n == 4) { // one class of each
+			continue
+		}
 		const capacity, half = 1 << 30, 1 << 29
 		row.policy.Options = append(row.policy.Options, engine.WithQuota(engine.Quota{Capacity: capacity}), engine.WithTokens(half))
 		drift := func(p float64) float64 {
@@ -187,7 +193,11 @@ func TestLayersMultiply(t *testing.T) {
 		Layers: []sim.Layer{{Callers: 10, Latency: time.Millisecond}, {Callers: 4, Latency: time.Millisecond}, {Callers: 2, Latency: time.Millisecond}},
 		Server: sim.Server{Errors: sim.Errors{Transient: 1}},
 	}
-	naive := run(t, s, sim.Naive(3, 10*time.Millisecond))
+	multiplied := s
+	if testing.Short() { // each of its calls is like the others
+		multiplied.Duration /= 5
+	}
+	naive := run(t, multiplied, sim.Naive(3, 10*time.Millisecond))
 	assert.Equal(t, []uint64{3 * naive.Offered, 9 * naive.Offered, 27 * naive.Offered}, naive.Sent)
 	assert.InDelta(t, 27, naive.Amplification(), 0)
 
@@ -211,6 +221,9 @@ func TestMetastableFailure(t *testing.T) {
 			Workers: 3, Queue: 1500, Service: sim.Service{Mean: 10 * time.Millisecond, Shape: sim.Exponential},
 		},
 		Faults: []sim.Fault{{Kind: sim.Slow, Amount: 10, Start: time.Minute, Length: 10 * time.Second}},
+	}
+	if testing.Short() {
+		s.Duration /= 2
 	}
 	naive := run(t, s, sim.Naive(2, 100*time.Millisecond))
 	require.True(t, naive.Recovery.Known)

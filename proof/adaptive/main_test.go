@@ -19,6 +19,7 @@ import (
 // of it where a round trip is long for the rate, no more than twice as much is
 // throttled, and clients are treated alike.
 func TestClaims(t *testing.T) {
+	t.Parallel()
 	part := []cell{
 		{50, 1, 200 * time.Millisecond, 1.2, time.Second},
 		{50, 100, 200 * time.Millisecond, 1.5, time.Second},
@@ -36,8 +37,11 @@ func TestClaims(t *testing.T) {
 	}
 	for _, c := range part {
 		measured := c.measured()
-		if c.capacity > 500 {
+		switch {
+		case c.capacity > 500:
 			measured = time.Minute
+		case testing.Short(): // a simulation is one goroutine, of which the race detector finds no more in a longer run
+			measured /= 5
 		}
 		var rows [2]row
 		for i, p := range policies(recommended) {
@@ -56,11 +60,18 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// smaller is by how much a service and its load are, under the race detector.
+const smaller = 10
+
 // Nothing is worse than under R8 when load and service change.
 func TestTroubles(t *testing.T) {
+	t.Parallel()
 	all := troubles()
 	if testing.Short() {
 		all = all[:1]
+		all[0].Load.Rate /= smaller
+		all[0].Server.Throttle.Rate /= smaller
+		all[0].Server.Throttle.Burst /= smaller
 	}
 	for _, s := range all {
 		var came [2]after
@@ -85,9 +96,11 @@ func TestTroubles(t *testing.T) {
 // first minute, and clients of any kind no less than under R8. Those that were slow
 // and not idle may not: ratelimit's package comment.
 func TestFirstMinutes(t *testing.T) {
+	t.Parallel()
 	all := firstMinutes()
 	if testing.Short() {
 		all = slices.DeleteFunc(all, func(f firstMinute) bool { return f.name != idle.name })[:1]
+		all[0].capacity /= smaller
 	}
 	for _, f := range all {
 		var use [2]float64
@@ -108,9 +121,13 @@ func TestFirstMinutes(t *testing.T) {
 // TABLE.md is what this code makes, as far as its cheapest lines tell. Elsewhere
 // than on amd64 the last digits of a float may differ.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("TABLE.md")
 	require.NoError(t, err)
 	grid := cells(50)[:4]
+	if testing.Short() {
+		grid = grid[:1]
+	}
 	if runtime.GOARCH != "amd64" {
 		grid = nil
 	}

@@ -49,6 +49,7 @@ func TestRejected(t *testing.T) {
 func TestSilence(t *testing.T) {
 	for _, action := range []string{"tarpit", "silent-drop"} {
 		throughEach(t, func(t *testing.T, d door) {
+			t.Parallel()
 			server := haproxy(t, `
 	timeout tarpit 20s
 	http-request `+action+`

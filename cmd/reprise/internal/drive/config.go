@@ -34,6 +34,7 @@ type Config struct {
 	Deadline       time.Duration
 	AttemptTimeout time.Duration
 	Coalesce       time.Duration // adaptive mode's window; 0 for none
+	Baseline       int           // calls of each side of the baseline of allocations; 0 for 1000
 
 	// The embedded server's; a target of one's own has its own faults.
 	Faults    faulty.Mix

@@ -16,7 +16,7 @@ func TestLongOutage(t *testing.T) {
 	q := Default()
 	q.Rate, q.Clients, q.Outage = 1e6, 10_000, 10*time.Minute // 600 million calls
 	if testing.Short() {
-		q.Rate, q.Clients, q.Outage = 1e4, 100, time.Minute // 600,000
+		q.Rate, q.Clients, q.Outage = 1e3, 10, time.Minute // 60,000
 	}
 	p := Plan{Attempts: 3, Quota: engine.Quota{Capacity: 7000, TransientCost: 14, ThrottlingCost: 5}, Backoff: scaled(0)}
 	began := time.Now()

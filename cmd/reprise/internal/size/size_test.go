@@ -199,7 +199,7 @@ func TestFindIsSmallest(t *testing.T) {
 }
 
 func TestWhatCannotBeMet(t *testing.T) {
-	for _, row := range []struct {
+	for i, row := range []struct {
 		change func(*Question)
 		want   []string
 	}{
@@ -207,6 +207,9 @@ func TestWhatCannotBeMet(t *testing.T) {
 		{func(q *Question) { q.Transient, q.Success, q.Amplification = 0.4, 0.99999, 10 }, []string{"at the most 99.98", "with 10 attempts", "(costs 1 and 1)"}},
 		{func(q *Question) { q.Transient, q.Deadline, q.Answer = 0.1, 150*time.Millisecond, 60*time.Millisecond }, []string{"within 150ms", "at the most 99% do, with 2 attempts", "--deadline 300ms would do"}},
 	} {
+		if testing.Short() && i < 2 { // all plans are tried: seconds, and the race detector's many more
+			continue
+		}
 		q := Default()
 		row.change(&q)
 		_, err := Find(t.Context(), q, Run{})
