@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,16 +51,17 @@ func files(t *testing.T, match func(name string) bool) []string {
 // source is one parsed Go file.
 type source struct {
 	path string // from the root of the checkout, with slashes
-	fset *token.FileSet
 	ast  *ast.File
 }
 
+// fset knows the lines of every source.
+var fset = token.NewFileSet()
+
 func parse(t *testing.T, name string, text any) source {
 	t.Helper()
-	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
-	return source{name, fset, file}
+	return source{name, file}
 }
 
 // parsed is what sources has found: it takes seconds.
@@ -98,14 +100,14 @@ func (s source) dir() string { return path.Dir(s.path) }
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-func (s source) at(node ast.Node) string { return s.fset.Position(node.Pos()).String() }
+func (s source) at(node ast.Node) string { return fset.Position(node.Pos()).String() }
 
 // imports maps the name by which the file knows each package to its import path.
 func (s source) imports() map[string]string {
 	byName := make(map[string]string)
 	for _, spec := range s.ast.Imports {
 		importPath := strings.Trim(spec.Path.Value, `"`)
-		name := path.Base(importPath)
+		name := packageName(importPath)
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}
@@ -113,6 +115,16 @@ func (s source) imports() map[string]string {
 	}
 	return byName
 }
+
+// packageName is what a package with this import path calls itself, by custom: it is in the package that it is said.
+func packageName(importPath string) string {
+	if major.MatchString(importPath) {
+		importPath = path.Dir(importPath)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(path.Base(importPath), "go-"), "-go")
+}
+
+var major = regexp.MustCompile(`/v[0-9]+$`)
 
 // uses calls yield for each name that the file takes from an imported package: "time", "Sleep".
 func (s source) uses(yield func(importPath, name string, at ast.Node)) {
