@@ -1,10 +1,12 @@
 # What the project does with itself. CI (.ci/run) calls nothing but these targets, so the flags live here.
+# A line of two number signs heads the targets below it in make help.
 # Each loop covers every module (every go.mod) under this folder: a new one needs no line here.
 
 # But for this one, whose dependencies alone take minutes to build: test-caddy does for it what test and lint do for the
 # others, in checks and so in ci.
 CADDY     := ./adapters/caddyretry
 MODULES   := $(filter-out $(CADDY),$(sort $(patsubst %/go.mod,%,$(shell find . -name go.mod))))
+CORE      := ./atomicbucket ./fastbackoff ./classify ./ratelimit ./engine ./settings ./internal/...
 FUZZTIME  ?= 10s
 FUZZ      ?= ^Fuzz
 BENCHTIME ?= 50ms
@@ -22,15 +24,53 @@ UPSTREAM  ?= ../shared/vectors
 # $(call each,COMMAND) runs COMMAND in the folder of every module and stops at the first failure.
 each = @set -e; for m in $(MODULES); do echo "== $$m: $(1)"; (cd $$m && $(1)); done
 
-.PHONY: help adaptive-table demo storm-charts dynamo dynamo-throttle dynamo-throttle-virtual test loom race fuzz bench bench-ratios bench-full bench-whole door-cost instructions scaling servers vectors lint test-caddy ci checks demo-check mutants million million-race linear soak differential-long cross cross-caddy portable 386 arm64 emulator bin/reprise bin/sidebyside bin/tools
+# $(BUILDS) vets and compiles a module with its tests for other processors.
+BUILDS := for arch in 386 arm64; do export GOARCH=$$arch CGO_ENABLED=0; go vet ./... && go list -test -export -f '{{.Export}}' ./... >/dev/null || exit 1; done
 
-help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-24s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+.PHONY: help test lint vectors ci checks demo dynamo dynamo-throttle dynamo-throttle-virtual race loom fuzz linear \
+	mutants differential-long soak million million-race demo-check portable 386 arm64 cross test-caddy cross-caddy bench \
+	bench-ratios bench-full bench-whole door-cost instructions scaling adaptive-table storm-charts servers emulator \
+	bin/reprise bin/sidebyside bin/tools
 
-demo: bin/reprise ## watch the engine retry real HTTP calls against a faulty server (ARGS= for drive's flags)
+## Every day
+
+help: ## this list (the default)
+	@awk -F ':.*## ' '/^## / {print gap substr($$0, 4); gap = "\n"} /^[a-z0-9-]+:.*## / {n = split($$2, words, " "); line = sprintf("make %-23s", $$1); \
+	for (i = 1; i <= n; i++) {if (length(line words[i]) > 78) {print line; line = sprintf("%28s", "")} line = line " " words[i]} print line}' $(MAKEFILE_LIST)
+
+test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size; then loom
+	@# A program with the race detector sleeps for a second as it ends: 70 packages' tests, and each child that they start.
+	$(call each,GORACE=atexit_sleep_ms=50 go test -race -short -count=1 -timeout 5m ./...)
+	$(call each,go test -count=1 -timeout 5m ./...)
+	$(MAKE) --no-print-directory loom
+
+lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is vetted for other systems too
+	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
+	$(call each,go mod tidy -diff)
+	$(call each,go vet ./...)
+	$(call each,$(CURDIR)/bin/staticcheck ./...)
+	go vet -tags reprise_loom ./...
+	GOOS=windows GOARCH=386 go vet ./...
+	GOOS=darwin GOARCH=arm64 go vet ./...
+
+vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
+	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \
+	else echo "no folder $(UPSTREAM): $(VECTORS) was not compared with it"; fi
+	bin/reprise replay -q $(VECTORS)/standard.json $(VECTORS)/retry_after.json $(VECTORS)/adaptive.json
+
+ci: test checks ## all that must hold before a change goes in: test and checks
+
+checks: lint vectors demo-check test-caddy cross portable 386 million-race ## what ci does beside the tests
+	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
+	$(MAKE) --no-print-directory fuzz FUZZTIME=10000x
+	$(MAKE) --no-print-directory instructions
+
+## To see it work
+
+demo: bin/reprise ## the engine retries real HTTP calls to a faulty server (ARGS= for drive's flags)
 	bin/reprise drive $(ARGS)
 
-dynamo: ## a DynamoDB client with 50 ms for each call: the engine next to the SDK's own retryer, on the same faults
+dynamo: ## a DynamoDB client with 50 ms for each call: the engine beside the SDK's own retryer, on the same faults
 	go run -C examples/dynamodb . $(ARGS)
 
 dynamo-throttle: ## the SDK's modes and ours before a DynamoDB that takes 1000 requests/s, 30 s each (ARGS="-time 5s")
@@ -39,34 +79,71 @@ dynamo-throttle: ## the SDK's modes and ours before a DynamoDB that takes 1000 r
 dynamo-throttle-virtual: ## the same in virtual time (VIRTUAL, 30s), where the machine slows nobody down
 	@go test -C adapters/awsretry/proof ./throttle -count=1 -run TestVirtual -v -args -virtual $(VIRTUAL)
 
-storm-charts: bin/reprise ## the two charts of a storm that README.md shows, which a test holds against the simulator
-	bin/reprise storm metastable --policies none,naive,envoy,standard -q --svg bin/storm-charts
-	cp bin/storm-charts/load.svg docs/storm/load.svg
-	cp bin/storm-charts/goodput.svg docs/storm/goodput.svg
+## Proofs, beside the tests
 
-adaptive-table: ## what adaptive clients use of a throttled service, R8 and ours, into proof/adaptive/TABLE.md (some minutes)
-	@mkdir -p bin
-	go run -C proof ./adaptive >bin/adaptive.md && mv bin/adaptive.md proof/adaptive/TABLE.md
-
-test: servers ## every test of every module: under the race detector (hammers cut short), then without it, at full size
-	@# A program with the race detector sleeps for a second as it ends: 70 packages' tests, and each child that they start.
-	$(call each,GORACE=atexit_sleep_ms=50 go test -race -short -count=1 -timeout 5m ./...)
-	$(call each,go test -count=1 -timeout 5m ./...)
-	$(MAKE) --no-print-directory loom
+race: servers ## every test at full size under the race detector
+	$(call each,go test -race -count=1 -timeout 30m ./...)
 
 loom: ## the core's lock-free code in every order of two goroutines and of three; the cache lines of each path (V=-v)
 	go test -tags reprise_loom -count=1 -timeout 5m -run Loom $(V) ./atomicbucket ./internal/stripe ./ratelimit ./engine
 	go test -C proof -tags reprise_loom -count=1 -timeout 5m $(V) ./lines
 
-race: servers ## every test at full size under the race detector
-	$(call each,go test -race -count=1 -timeout 30m ./...)
-
-fuzz: ## each fuzz target in turn (or those that FUZZ matches), FUZZTIME each (10s; 5000x is a count of inputs)
+fuzz: ## each fuzz target in turn, or those that FUZZ matches, for FUZZTIME (10s; 5000x is a count of inputs)
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; packages=$$(go list ./...); \
 	for p in $$packages; do words=$$(go test -list '$(FUZZ)' $$p); for f in $$words; do case $$f in Fuzz*) \
 	echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
 
-bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), and the peers', COUNT rounds in turn (6), through benchstat
+linear: ## parallel histories and random state machines against plain models (V=-v tells how many overlapped)
+	go test -C proof/linear -count=1 $(V) .
+
+mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
+	@bin/mutants $(ARGS)
+
+differential-long: ## the SDK's retryers beside the engine for STEPS attempts (10^8, half an hour), from SEED (1) on
+	go test -C proof/differential -count=1 -timeout 12h -run 'TestDifferential$$' -v . -args -steps $(STEPS) -seed $(SEED)
+
+soak: ## an engine at full rate for SOAK (10m): level, memory and goroutines flat; then with faults in the machine
+	go run -C proof ./soak -for $(SOAK)
+	go run -C proof ./soak -for $(SOAK) -faults
+
+million: ## a million calls in flight at once, a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
+	go run -C proof ./million $(ARGS)
+
+million-race: ## a hundred thousand of each under the race detector
+	go test -C proof -race -count=1 -timeout 15m ./million -args -calls 100000
+
+demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report must show the quota drain and come back
+	bin/reprise drive --calls $(CALLS) --json >bin/demo.json
+	bin/jsoncheck bin/demo.json calls=$(CALLS) 'attempts>calls' 'successes>0' 'retries.total>0' 'stops.total>0' \
+		'quota.lowest<14' 'quota.last>quota.lowest'
+
+## Other builds and processors
+
+portable: ## the core's tests without go:linkname, as other compilers and the build tag reprise_portable have it
+	go vet -tags reprise_portable $(CORE)
+	go test -tags reprise_portable -short -count=1 $(CORE)
+
+386: ## the core's tests as 32-bit programs, which an amd64 machine runs itself
+	GOARCH=386 CGO_ENABLED=0 go test -short -count=1 $(CORE)
+
+arm64: emulator ## the core's tests on an emulated arm64, but for one that runs itself as a child
+	GOARCH=arm64 CGO_ENABLED=0 go test -short -count=1 -timeout 30m -exec qemu-aarch64-static -skip TestProcessesDrawDifferently $(CORE)
+
+cross: ## vet and compile every module with its tests for 386 and arm64, but for the Caddy transport
+	$(call each,$(BUILDS))
+
+test-caddy: bin/tools ## test and lint for the Caddy transport: builds a whole Caddy, once (RACE=-race: another), and runs it
+	cd $(CADDY) && go mod tidy -diff
+	cd $(CADDY) && go vet ./...
+	cd $(CADDY) && $(CURDIR)/bin/staticcheck ./...
+	cd $(CADDY) && go test $(RACE) -count=1 -timeout 5m ./...
+
+cross-caddy: ## the same for the Caddy transport, which takes minutes
+	cd $(CADDY) && $(BUILDS)
+
+## Measurements
+
+bench: ## the benchmarks beside the code on 1 and 2 processors (PROCS), and the peers', in COUNT rounds (6), through benchstat
 	@mkdir -p bin; : >bin/bench.txt
 	@set -e; for round in $$(seq $(COUNT)); do for m in $(MODULES); do echo "== round $$round of $(COUNT): $$m"; \
 	case $$m in ./bench) what="-bench /././procs=[12]$$";; *) what="-bench . -cpu $(PROCS)";; esac; \
@@ -80,15 +157,18 @@ bench-full: bin/sidebyside ## every path, peer and 1 to 8 processors in interlea
 	@status=0; bin/sidebyside full $(ARGS) || status=$$?; \
 	go tool benchstat -col /impl -row /path,/procs bin/bench-full.txt && exit $$status
 
+bench-whole: ## what each library's retries add to a GetItem, a GET and the heap, in WHOLE rounds (10)
+	@mkdir -p bin; : >bin/whole.txt
+	@go test -C bench/whole -c -o $(CURDIR)/bin/whole.test .
+	@set -e; for round in $$(seq $(WHOLE)); do echo "== round $$round of $(WHOLE)"; \
+	bin/whole.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) >>bin/whole.txt || { tail -20 bin/whole.txt; exit 1; }; done
+	@go tool benchstat -filter '/path:getitem .unit:(sec/op OR allocs/op)' -col '/impl@(no-retryer aws-standard aws-adaptive reprise-standard reprise-adaptive)' -row /path,/procs bin/whole.txt
+	@go tool benchstat -filter '/path:get .unit:(sec/op OR allocs/op)' -col '/impl@(net-http retryablehttp failsafe-go reprise)' -row /path,/procs bin/whole.txt
+	@go run -C bench/whole ./table <bin/whole.txt
+
 door-cost: servers ## what a door adds to a request of a healthy upstream, beside the bare client (ARGS="--json", "-blocks 4")
 	@go build -C proof/upstreams -o $(CURDIR)/bin/doorcost ./doorcost
 	bin/doorcost $(ARGS)
-
-emulator: ## the emulator of make arm64: installed by apt-get where it is missing
-	@.ci/servers qemu-aarch64-static:qemu-user-static
-
-servers: ## the servers and wrk that tests put the doors before, Prometheus and Chromium: installed by apt-get where they are missing
-	@.ci/servers
 
 instructions: ## count the hot paths' instructions under callgrind; fails if one has grown (ARGS='-update -reason "why"')
 	@.ci/servers valgrind:valgrind
@@ -99,86 +179,26 @@ scaling: ## what each path writes to shared cache lines, and by a model what 16 
 	@go build -C proof -o $(CURDIR)/bin/lines ./lines
 	@cd proof/lines && $(CURDIR)/bin/lines $(ARGS)
 
-bench-whole: ## what retries add to a GetItem, a GET and the heap, with each library's retryer; WHOLE rounds in turn (10)
-	@mkdir -p bin; : >bin/whole.txt
-	@go test -C bench/whole -c -o $(CURDIR)/bin/whole.test .
-	@set -e; for round in $$(seq $(WHOLE)); do echo "== round $$round of $(WHOLE)"; \
-	bin/whole.test -test.run '^$$' -test.bench . -test.benchtime $(BENCHTIME) >>bin/whole.txt || { tail -20 bin/whole.txt; exit 1; }; done
-	@go tool benchstat -filter '/path:getitem .unit:(sec/op OR allocs/op)' -col '/impl@(no-retryer aws-standard aws-adaptive reprise-standard reprise-adaptive)' -row /path,/procs bin/whole.txt
-	@go tool benchstat -filter '/path:get .unit:(sec/op OR allocs/op)' -col '/impl@(net-http retryablehttp failsafe-go reprise)' -row /path,/procs bin/whole.txt
-	@go run -C bench/whole ./table <bin/whole.txt
+## Files of this repository that a command makes
 
-million: ## a million calls in flight at once and a million goroutines asleep in Do (ARGS="-calls 100000 -asleep 100000")
-	go run -C proof ./million $(ARGS)
+adaptive-table: ## what adaptive clients use of a throttled service, R8 and ours: proof/adaptive/TABLE.md (some minutes)
+	@mkdir -p bin
+	go run -C proof ./adaptive >bin/adaptive.md && mv bin/adaptive.md proof/adaptive/TABLE.md
 
-linear: ## histories that ran in parallel, and random state machines, against plain models (V=-v tells how many overlapped)
-	go test -C proof/linear -count=1 $(V) .
+storm-charts: bin/reprise ## the two charts of README.md, which a test holds against the simulator
+	bin/reprise storm metastable --policies none,naive,envoy,standard -q --svg bin/storm-charts
+	cp bin/storm-charts/load.svg docs/storm/load.svg
+	cp bin/storm-charts/goodput.svg docs/storm/goodput.svg
 
-soak: ## an engine at full rate for a time (SOAK, 10m): level, memory and goroutines flat; then with faults in the machine
-	go run -C proof ./soak -for $(SOAK)
-	go run -C proof ./soak -for $(SOAK) -faults
+## Programs that the above want, by apt-get where they are missing
 
-CORE := ./atomicbucket ./fastbackoff ./classify ./ratelimit ./engine ./settings ./internal/...
+servers: ## the servers and wrk that tests put the doors before, Prometheus, Chromium
+	@.ci/servers
 
-million-race: ## a hundred thousand calls in flight and goroutines asleep, under the race detector
-	go test -C proof -race -count=1 -timeout 15m ./million -args -calls 100000
+emulator: ## qemu for make arm64 (Debian's qemu-user-static)
+	@.ci/servers qemu-aarch64-static:qemu-user-static
 
-# $(BUILDS) vets and compiles a module with its tests for other processors.
-BUILDS := for arch in 386 arm64; do export GOARCH=$$arch CGO_ENABLED=0; go vet ./... && go list -test -export -f '{{.Export}}' ./... >/dev/null || exit 1; done
-
-cross: ## vet and compile every module with its tests for 386 and for arm64; the Caddy transport by cross-caddy
-	$(call each,$(BUILDS))
-
-cross-caddy: ## the same for the Caddy transport, which takes minutes
-	cd $(CADDY) && $(BUILDS)
-
-portable: ## the core's tests without go:linkname, as other compilers and the build tag reprise_portable have it
-	go vet -tags reprise_portable $(CORE)
-	go test -tags reprise_portable -short -count=1 $(CORE)
-
-386: ## the core's tests as 32-bit programs, which an amd64 machine runs itself
-	GOARCH=386 CGO_ENABLED=0 go test -short -count=1 $(CORE)
-
-arm64: emulator ## the core's tests on an emulated arm64 (Debian's qemu-user-static); the one left out runs itself as a child
-	GOARCH=arm64 CGO_ENABLED=0 go test -short -count=1 -timeout 30m -exec qemu-aarch64-static -skip TestProcessesDrawDifferently $(CORE)
-
-mutants: bin/tools ## plant small faults, one at a time, and show that the tests catch each (ARGS="-json", "-run bucket", "-list")
-	@bin/mutants $(ARGS)
-
-differential-long: ## the SDK's retryers and the engine side by side, STEPS attempts (10^8, half an hour) from SEED (1) on
-	go test -C proof/differential -count=1 -timeout 12h -run 'TestDifferential$$' -v . -args -steps $(STEPS) -seed $(SEED)
-
-vectors: bin/reprise ## replay the published cases; compare our copy with the original where that is at hand (UPSTREAM)
-	@if test -d $(UPSTREAM); then diff -r $(UPSTREAM) $(VECTORS) && echo "$(VECTORS) equals $(UPSTREAM)"; \
-	else echo "no folder $(UPSTREAM): $(VECTORS) was not compared with it"; fi
-	bin/reprise replay -q $(VECTORS)/standard.json $(VECTORS)/retry_after.json $(VECTORS)/adaptive.json
-
-lint: bin/tools ## gofmt, go vet, staticcheck, go mod tidy -diff; the core is vetted for other systems too
-	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt -w wanted by:"; echo "$$files"; exit 1; }
-	$(call each,go mod tidy -diff)
-	$(call each,go vet ./...)
-	$(call each,$(CURDIR)/bin/staticcheck ./...)
-	go vet -tags reprise_loom ./...
-	GOOS=windows GOARCH=386 go vet ./...
-	GOOS=darwin GOARCH=arm64 go vet ./...
-
-test-caddy: bin/tools ## what test and lint do, for the Caddy transport: builds a whole Caddy, once, and runs it (RACE=-race: builds another)
-	cd $(CADDY) && go mod tidy -diff
-	cd $(CADDY) && go vet ./...
-	cd $(CADDY) && $(CURDIR)/bin/staticcheck ./...
-	cd $(CADDY) && go test $(RACE) -count=1 -timeout 5m ./...
-
-ci: test checks ## all that must hold before a change goes in
-
-checks: lint vectors demo-check test-caddy cross portable 386 million-race ## what ci does beside the tests
-	@# A count and not a time: when the time is up, go test may report "context deadline exceeded" (go.dev/issue/75804).
-	$(MAKE) --no-print-directory fuzz FUZZTIME=10000x
-	$(MAKE) --no-print-directory instructions
-
-demo-check: bin/reprise bin/tools ## a short demo (CALLS, 3000), whose report must show the quota drain and come back
-	bin/reprise drive --calls $(CALLS) --json >bin/demo.json
-	bin/jsoncheck bin/demo.json calls=$(CALLS) 'attempts>calls' 'successes>0' 'retries.total>0' 'stops.total>0' \
-		'quota.lowest<14' 'quota.last>quota.lowest'
+# Programs that the targets above run.
 
 bin/reprise:
 	go build -C cmd/reprise -o $(CURDIR)/bin/reprise .

@@ -61,10 +61,10 @@ func (c *replayCommand) reporter(out streams) replay.Reporter {
 	case c.JSON:
 		return replay.NewJSON(out.Out, out.Err)
 	case c.Verbose:
-		return replay.NewText(out.Out, out.Err, replay.Full)
+		return replay.NewText(out.Out, out.Err, replay.Full, width(out.Out))
 	case c.Quiet:
-		return replay.NewText(out.Out, out.Err, replay.Quiet)
+		return replay.NewText(out.Out, out.Err, replay.Quiet, width(out.Out))
 	default:
-		return replay.NewText(out.Out, out.Err, replay.News)
+		return replay.NewText(out.Out, out.Err, replay.News, width(out.Out))
 	}
 }

@@ -90,6 +90,8 @@ func look(t *testing.T, browser context.Context, file, name string, s screen) {
 		assert.GreaterOrEqual(t, f.Text, 8.0, "the text of the chart %s can be read", f.ID)
 	}
 	if s.media == "print" {
+		assert.Zero(t, eval[int](b, `[...document.querySelectorAll(":has(table)")].filter(e => getComputedStyle(e).overflowX !== "visible").length`),
+			"paper does not scroll, and what scrolls is not broken over pages")
 		pdf, err := chromedp.Run(b, chromedp.PrintToPDF(chromedp.PDFPaper(chromedp.PaperA4), chromedp.PDFPreferCSSPageSize()))
 		require.NoError(t, err)
 		assert.True(t, strings.HasPrefix(string(pdf), "%PDF-"))

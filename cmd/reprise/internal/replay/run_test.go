@@ -35,7 +35,7 @@ func golden(t *testing.T, name, got string) {
 func replayed(t *testing.T, document string, detail Detail) (out, faults string, totals Totals) {
 	t.Helper()
 	var o, f bytes.Buffer
-	totals, err := Files([]string{"-"}, strings.NewReader(document), NewText(&o, &f, detail))
+	totals, err := Files([]string{"-"}, strings.NewReader(document), NewText(&o, &f, detail, 0))
 	require.NoError(t, err)
 	return o.String(), f.String(), totals
 }
@@ -48,7 +48,7 @@ func TestVectorsAreAsPublished(t *testing.T) {
 	} {
 		var out, faults bytes.Buffer
 		path := filepath.Join(vectors, name)
-		totals, err := Files([]string{path}, nil, NewText(&out, &faults, Quiet))
+		totals, err := Files([]string{path}, nil, NewText(&out, &faults, Quiet, 0))
 		require.NoError(t, err)
 		assert.Equal(t, path+": "+want+"\n", out.String())
 		assert.Empty(t, faults.String())
@@ -265,7 +265,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	for _, to := range []Reporter{NewText(full, io.Discard, News), NewJSON(full, io.Discard)} {
+	for _, to := range []Reporter{NewText(full, io.Discard, News, 0), NewJSON(full, io.Discard)} {
 		_, err := Files([]string{"-"}, strings.NewReader(mixed), to)
 		assert.ErrorContains(t, err, "no space left on device")
 	}

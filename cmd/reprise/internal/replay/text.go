@@ -5,11 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-
-	"github.com/reprise-go/reprise/cmd/reprise/internal/grid"
 )
 
 // Detail is how much a text report shows.
@@ -30,13 +25,15 @@ type Text struct {
 	out        *bufio.Writer
 	faults     io.Writer
 	detail     Detail
-	rows       table.Writer
+	columns    int        // of the terminal; 0 is any number
+	rows       [][]string // of the case's steps to show
 	mismatches []string
 }
 
-// NewText returns a reporter that shows this much.
-func NewText(out, faults io.Writer, detail Detail) *Text {
-	return &Text{out: bufio.NewWriter(out), faults: faults, detail: detail}
+// NewText returns a reporter that shows this much, in tables that a terminal of so many
+// columns does not break where it has 80 or more; 0 is any number.
+func NewText(out, faults io.Writer, detail Detail, columns int) *Text {
+	return &Text{out: bufio.NewWriter(out), faults: faults, detail: detail, columns: columns}
 }
 
 // BeginFile is of Reporter.
@@ -51,44 +48,17 @@ func (t *Text) Step(c *Case, r *Result) {
 		t.mismatches = append(t.mismatches, fmt.Sprintf("%s:%d: %s: %s", c.file.name, r.Line, where(c.number, c.Name, r.Call, r.Step), m))
 	}
 	if t.detail == Full || t.detail == News && r.News {
-		t.row(r)
-		if t.rows.Length() == maxRows {
+		t.rows = append(t.rows, cells(r))
+		if len(t.rows) == maxRows {
 			t.flush(c)
 		}
 	}
 }
 
-func (t *Text) row(r *Result) {
-	if t.rows == nil {
-		headings := []string{">call", ">step", "met", "class", "rule", "outcome", ">quota", ">delay", "as expected"}
-		if r.Limiter != nil {
-			headings = append(headings, ">admit wait", ">fill rate", ">measured rate")
-		}
-		t.rows = grid.New(headings...)
-	}
-	row := table.Row{r.Call, r.Step, r.Met, "", "", r.Outcome(), r.Quota, "", ""}
-	if !r.Success {
-		row[3], row[4] = r.Class.String(), r.Rule.Clause()
-	}
-	if r.Delay > 0 {
-		row[7] = r.Delay.Round(time.Microsecond)
-	}
-	switch {
-	case len(r.Mismatches) > 0:
-		row[8] = "no"
-	case r.Checked:
-		row[8] = "yes"
-	}
-	if l := r.Limiter; l != nil {
-		row = append(row, l.AdmitWait.Round(time.Microsecond), fmt.Sprintf("%.6g/s", l.FillRate), fmt.Sprintf("%.6g/s", l.MeasuredRate))
-	}
-	t.rows.AppendRow(row)
-}
-
 // flush prints what is known of a case so far.
 func (t *Text) flush(c *Case) {
-	if t.rows != nil {
-		fmt.Fprintf(t.out, "%s: %s\n%s\n", c.file.name, where(c.number, c.Name, 0, 0), t.rows.Render())
+	if len(t.rows) > 0 {
+		fmt.Fprintf(t.out, "%s: %s\n%s", c.file.name, where(c.number, c.Name, 0, 0), table(t.rows, t.columns))
 		t.rows = nil
 	}
 	for _, line := range t.mismatches {
