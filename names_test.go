@@ -17,6 +17,7 @@ var (
 	ran      = regexp.MustCompile(`^go (build|run|test|vet) (.*)`)
 	inFolder = regexp.MustCompile(`^-C (\S+) `)
 	folder   = regexp.MustCompile(`(?:^| )(\.(?:/[\w./]+)?)(?: |$)`)
+	replaced = regexp.MustCompile(`-replace (\S+)=\.\./reprise(\S*)`)
 	bench    = regexp.MustCompile(`-bench (?:'([^']*)'|(\S+))`)
 )
 
@@ -79,9 +80,15 @@ func nameFaults(code string, exported map[string]map[string]bool) (faults []stri
 // the benchmarks that it would run there.
 func goFaults(t *testing.T, home, code string) (faults []string) {
 	t.Helper()
+	for _, match := range replaced.FindAllStringSubmatch(code, -1) {
+		text, err := os.ReadFile(filepath.Join(".", match[2], "go.mod"))
+		if err != nil || !strings.HasPrefix(string(text), "module "+match[1]+"\n") {
+			faults = append(faults, "no module for "+match[0])
+		}
+	}
 	command := ran.FindStringSubmatch(strings.TrimPrefix(code, "$ "))
 	if command == nil {
-		return nil
+		return faults
 	}
 	args, _, _ := strings.Cut(command[2], " #")
 	args, _, _ = strings.Cut(args, " &&")
@@ -132,18 +139,22 @@ func TestNamesBreak(t *testing.T) {
 	exported := map[string]map[string]bool{"engine": {"New": true, "WithService": true}}
 	for code, fault := range map[string]string{
 		"e, err := engine.New(engine.WithService(id))": "",
-		"engine.Now()":                                 "package engine has no Now",
-		"engine.WithServices(id)":                      "package engine has no WithServices",
-		"WithServices":                                 "no package has an option WithServices",
-		"http.Now, grpc.WithNothing":                   "",
-		"an engine. New":                               "",
-		"go test ./ratelimit -bench Storm":             "",
-		"go test -bench 'Enabled|Gone' -x ./ratelimit": "no benchmark Gone",
-		"go run ./examples/gone":                       "no folder for",
-		"go run -C examples/gone .":                    "no folder for",
-		"go run -C examples/grpc . && ./x":             "",
-		"go test -bench Refused .  # here":             "",
-		"go build -C cmd/reprise -o ../x .":            "",
+		"engine.Now()":                                               "package engine has no Now",
+		"engine.WithServices(id)":                                    "package engine has no WithServices",
+		"WithServices":                                               "no package has an option WithServices",
+		"http.Now, grpc.WithNothing":                                 "",
+		"an engine. New":                                             "",
+		"go test ./ratelimit -bench Storm":                           "",
+		"go test -bench 'Enabled|Gone' -x ./ratelimit":               "no benchmark Gone",
+		"go run ./examples/gone":                                     "no folder for",
+		"go mod edit -replace " + module + "=../reprise":             "",
+		"go mod edit -replace " + module + "/bench=../reprise/bench": "",
+		"go mod edit -replace " + module + "/bench=../reprise/proof": "no module for",
+		"go mod edit -replace " + module + "/gone=../reprise/gone":   "no module for",
+		"go run -C examples/gone .":                                  "no folder for",
+		"go run -C examples/grpc . && ./x":                           "",
+		"go test -bench Refused .  # here":                           "",
+		"go build -C cmd/reprise -o ../x .":                          "",
 	} {
 		faults := strings.Join(append(nameFaults(code, exported), goFaults(t, "ratelimit", code)...), "\n")
 		if fault == "" {
