@@ -135,6 +135,17 @@ func benchmarksIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// README says what a machine must have for the tests: what .ci/servers installs.
+func TestServers(t *testing.T) {
+	installed := regexp.MustCompile(`\|\| set -- (.*)`).FindStringSubmatch(read(t, ".ci/servers"))
+	require.NotNil(t, installed)
+	checks := strings.ToLower(section(read(t, "README.md"), "Checks"))
+	for _, pair := range strings.Fields(installed[1]) {
+		command, _, _ := strings.Cut(pair, ":")
+		assert.Contains(t, checks, command)
+	}
+}
+
 func TestNamesBreak(t *testing.T) {
 	exported := map[string]map[string]bool{"engine": {"New": true, "WithService": true}}
 	for code, fault := range map[string]string{
