@@ -7,8 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,9 +19,10 @@ import (
 var (
 	fence  = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	inline = regexp.MustCompile("`make ([a-z-]+)")
-	typed  = regexp.MustCompile(`(?m)^\$? *make ([a-z-]+)`)
-	target = regexp.MustCompile(`(?m)^([a-z-]+):`)
+	inline = regexp.MustCompile("`([^`\n]+)`")
+	quoted = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+	target = regexp.MustCompile(`(?m)^([a-z0-9-]+):`)
+	asked  = regexp.MustCompile(`\$\(([A-Z]+)\)`)
 )
 
 func markdown(t *testing.T) []string {
@@ -120,41 +123,108 @@ func TestProgramsBreak(t *testing.T) {
 	}
 }
 
-// A link to a file of the checkout leads to a file, a quoted make command to a target.
+// A link to a file of the checkout leads to a file, and to a heading of it where it names one; a make command that is
+// shown names targets, and variables that a target asks for.
 func TestReferences(t *testing.T) {
-	targets := targets(read(t, "Makefile"))
+	words := makeWords(read(t, "Makefile"))
 	for _, name := range markdown(t) {
-		for _, fault := range referenceFaults(name, read(t, name), targets) {
+		for _, fault := range referenceFaults(t, name, read(t, name), words) {
 			t.Error(fault)
 		}
 	}
 }
 
-func targets(makefile string) map[string]bool {
-	targets := make(map[string]bool)
+// makeWords are the targets, and as "NAME=" the variables, of a Makefile.
+func makeWords(makefile string) map[string]bool {
+	words := make(map[string]bool)
 	for _, match := range target.FindAllStringSubmatch(makefile, -1) {
-		targets[match[1]] = true
+		words[match[1]] = true
 	}
-	return targets
+	for _, match := range asked.FindAllStringSubmatch(makefile, -1) {
+		words[match[1]+"="] = true
+	}
+	return words
 }
 
-func referenceFaults(name, text string, targets map[string]bool) (faults []string) {
+// shown are the command lines of a document: what is set as code in its text, and the lines of its blocks, be they
+// fenced or indented.
+func shown(text string) (commands []string) {
+	prose := fence.ReplaceAllStringFunc(text, func(block string) string {
+		commands = append(commands, strings.Split(block, "\n")...)
+		return ""
+	})
+	for line := range strings.Lines(prose) {
+		if strings.HasPrefix(line, "    ") {
+			commands = append(commands, strings.TrimSpace(line))
+		}
+	}
+	for _, match := range inline.FindAllStringSubmatch(prose, -1) {
+		commands = append(commands, match[1])
+	}
+	return commands
+}
+
+// anchors are what a link may say after the # to come to a heading: its words, small, with dashes for blanks.
+func anchors(text string) map[string]bool {
+	found := make(map[string]bool)
+	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
+		if name := strings.TrimLeft(line, "#"); name != line && strings.HasPrefix(name, " ") {
+			anchor := strings.Map(func(r rune) rune {
+				switch {
+				case r == ' ':
+					return '-'
+				case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+					return unicode.ToLower(r)
+				}
+				return -1
+			}, strings.TrimSpace(link.ReplaceAllString(name, "")))
+			for n, first := 1, anchor; found[anchor]; n++ {
+				anchor = first + "-" + strconv.Itoa(n)
+			}
+			found[anchor] = true
+		}
+	}
+	return found
+}
+
+func referenceFaults(t *testing.T, name, text string, words map[string]bool) (faults []string) {
+	t.Helper()
 	for _, match := range link.FindAllStringSubmatch(text, -1) {
-		to, _, _ := strings.Cut(match[1], "#")
-		if to == "" || strings.Contains(to, ":") {
-			continue // a heading of the same page, another site
+		to, anchor, _ := strings.Cut(match[1], "#")
+		if strings.Contains(to, ":") {
+			continue // another site
 		}
-		if _, err := os.Stat(filepath.Join(filepath.Dir(name), to)); err != nil {
-			faults = append(faults, name+": the link to "+match[1]+" leads nowhere")
+		page := text
+		if to != "" {
+			to = filepath.Join(filepath.Dir(name), to)
+			if _, err := os.Stat(to); err != nil {
+				faults = append(faults, name+": the link to "+match[1]+" leads nowhere")
+				continue
+			}
+			if anchor == "" || !strings.HasSuffix(to, ".md") {
+				continue
+			}
+			page = read(t, to)
+		}
+		if !anchors(page)[anchor] {
+			faults = append(faults, name+": the link to "+match[1]+" names no heading")
 		}
 	}
-	commands := inline.FindAllStringSubmatch(text, -1)
-	for _, block := range fence.FindAllStringSubmatch(text, -1) {
-		commands = append(commands, typed.FindAllStringSubmatch(block[2], -1)...)
-	}
-	for _, match := range commands {
-		if !targets[match[1]] {
-			faults = append(faults, name+": the Makefile has no target for make "+match[1])
+	for _, command := range shown(text) {
+		fields := strings.Fields(quoted.ReplaceAllString(strings.TrimPrefix(command, "$ "), ""))
+		if len(fields) == 0 || fields[0] != "make" {
+			continue
+		}
+		for _, word := range fields[1:] {
+			if strings.HasPrefix(word, "#") || word == "&&" {
+				break
+			}
+			if variable, _, set := strings.Cut(word, "="); set {
+				word = variable + "="
+			}
+			if !words[word] && !strings.HasPrefix(word, "-") {
+				faults = append(faults, name+": the Makefile has nothing for "+word+" of "+command)
+			}
 		}
 	}
 	return faults
@@ -199,18 +269,28 @@ func TestSectionsSaySomethingBreaks(t *testing.T) {
 }
 
 func TestReferencesBreak(t *testing.T) {
-	targets := targets("test: ## run\n\tgo test\nlint: bin/tools\n")
+	words := makeWords("test: ## run\n\tgo test $(ARGS)\nlint: bin/tools\n386:\n")
 	for text, fault := range map[string]string{
-		"[a](go.mod) [b](https://go.dev/x) [c](#top) [d](api#x)": "",
-		"[a](gone.md)":               "gone.md leads nowhere",
-		"[a](gone/#part)":            "gone/#part leads nowhere",
-		"run `make test`":            "",
-		"```\nmake lint\n```":        "",
-		"run `make tests`":           "no target for make tests",
-		"```\n$ make all -j2\n```\n": "no target for make all",
-		"to\nmake good of":           "",
+		"[a](go.mod) [b](https://go.dev/x) [d](api#x)":                "",
+		"# The `top`, again\n[c](#the-top-again)":                     "",
+		"# A\n## A\n[c](#a-1)":                                        "",
+		"# A\n[c](#b)":                                                "#b names no heading",
+		"```\n# A\n```\n[c](#a)":                                      "#a names no heading",
+		"[c](RETRY.md#r4-backoff) [d](RETRY.md)":                      "",
+		"[c](RETRY.md#r4-nothing)":                                    "RETRY.md#r4-nothing names no heading",
+		"[a](gone.md)":                                                "gone.md leads nowhere",
+		"[a](gone/#part)":                                             "gone/#part leads nowhere",
+		"run `make test`, or `make lint 386`":                         "",
+		"`make test ARGS=\"-a b\"` `make test ARGS='-r \"x y\"' -j2`": "",
+		"```\nmake lint   # for all\n```":                             "",
+		"run `make tests`":                                            "nothing for tests of make tests",
+		"`make lint arm64`":                                           "nothing for arm64",
+		"`make test ARG=1`":                                           "nothing for ARG= of",
+		"```\n$ make all -j2\n```\n":                                  "nothing for all",
+		"so:\n\n    make all\n":                                       "nothing for all",
+		"to\nmake good of":                                            "",
 	} {
-		faults := strings.Join(referenceFaults("README.md", text, targets), "\n")
+		faults := strings.Join(referenceFaults(t, "README.md", text, words), "\n")
 		if fault == "" {
 			assert.Empty(t, faults, text)
 		} else {

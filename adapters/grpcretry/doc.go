@@ -24,7 +24,7 @@
 // # What codes mean
 //
 //	UNAVAILABLE         transient
-//	DEADLINE_EXCEEDED   transient: an attempt's own ([WithAttemptTimeout]) or one
+//	DEADLINE_EXCEEDED   transient: an attempt's own (WithAttemptTimeout) or one
 //	                    behind the server. The caller's own is final (R3.6)
 //	RESOURCE_EXHAUSTED  throttling. Final where it is grpc's own, which no server
 //	                    has sent: of a message that is too large, of resets that

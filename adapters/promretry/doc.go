@@ -29,7 +29,7 @@
 //	reprise_unsent_retries_total                   counter    retries and hedges granted and never sent (R6.3)
 //	reprise_hedges_total                           counter    attempts sent beside another
 //	reprise_recoveries_total                       counter    calls that succeeded on a retry
-//	reprise_stops_total                            counter    calls that ended without success, by reason, as [engine.Reason] spells it
+//	reprise_stops_total                            counter    calls that ended without success, by reason, as engine.Reason spells it
 //	reprise_observer_panics_total                  counter    panics of observer hooks
 //	reprise_limiter_enabled                        gauge      1 once something was throttled; this and the next in adaptive mode alone (R8)
 //	reprise_limiter_fill_attempts_per_second       gauge      attempts per second that the limiter lets through

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/reprise-go/reprise/cmd/reprise/internal/scenario"
 )
 
 // embeddedServer is the group of drive's flags about the server it brings.
@@ -75,8 +77,20 @@ var plainWords = []struct {
 	{regexp.MustCompile(`^expected "<file> \.\.\."$`), "replay: no files: want FILE..., or - for standard input"},
 }
 
+// noCommand is the parser's complaint about a first word that is no command.
+var noCommand = regexp.MustCompile(`^unexpected argument (.*?)(?:, did you mean "\w+"\?)?$`)
+
 func inPlainWords(err error) error {
 	text := err.Error()
+	wrong, ok := errors.AsType[*kong.ParseError](err)
+	if match := noCommand.FindStringSubmatch(text); ok && match != nil && wrong.Context.Selected() == nil {
+		var names []string
+		for _, command := range wrong.Context.Model.Leaves(true) {
+			names = append(names, command.Name)
+		}
+		last := len(names) - 1
+		return fmt.Errorf("unknown command %q: %swant %s or %s", scenario.Shorten(match[1]), scenario.DidYouMean(match[1], names), strings.Join(names[:last], ", "), names[last])
+	}
 	for _, plain := range plainWords {
 		text = plain.complaint.ReplaceAllString(text, plain.words)
 	}

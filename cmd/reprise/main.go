@@ -37,17 +37,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // run executes the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	exit := -1
-	var cli commands
-	parser, err := kong.New(&cli,
-		kong.Name("reprise"),
-		kong.Description("A retry engine that behaves as the AWS SDKs' \"Retry Behavior 2.1\" says: shown, checked and explained."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { exit = code }),
-		kong.Vars(defaults),
-		kong.Vars{"version": "reprise " + version()},
-	)
+	parser, err := newParser(stdout, stderr, func(code int) { exit = code })
 	if err != nil {
 		return fail(stderr, err)
 	}
@@ -68,6 +58,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return fail(stderr, err)
 	}
 	return 0
+}
+
+func newParser(stdout, stderr io.Writer, exit func(code int)) (*kong.Kong, error) {
+	return kong.New(new(commands),
+		kong.Name("reprise"),
+		kong.Description("A retry engine that behaves as the AWS SDKs' \"Retry Behavior 2.1\" says: shown, checked and explained."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Writers(stdout, stderr),
+		kong.Exit(exit),
+		kong.Vars(defaults),
+		kong.Vars{"version": "reprise " + version()},
+	)
 }
 
 // version is the module's, or "devel" where it was not built as one.

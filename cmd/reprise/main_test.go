@@ -115,7 +115,8 @@ func TestWrongCommandLines(t *testing.T) {
 		code int
 		want string
 	}{
-		{"sing", 2, "unexpected argument sing"},
+		{"sing", 2, `unknown command "sing": want drive, replay, explain, storm or proxy`},
+		{"explian --status 503", 2, `unknown command "explian": did you mean explain? want drive,`},
 		{"drive --sing", 2, "unknown flag --sing"},
 		{"drive now", 2, "unexpected argument now"},
 		{"drive --calls 0", 2, "--calls is 0: want 1 or more"},

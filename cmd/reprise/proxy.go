@@ -61,7 +61,7 @@ type proxyCommand struct {
 
 // Help is the long help of the command.
 func (proxyCommand) Help() string {
-	return `A reverse proxy that retries as the engine decides. An upstream has one engine, so one retry quota, whatever the number of its URLs. Its own answer passes through, whatever its status; where there is none the proxy answers 429 with Retry-After (the send limiter lets nothing be sent), 504 (out of time) or 502, and logs why. GET, HEAD, OPTIONS, TRACE, PUT, DELETE and requests with an Idempotency-Key are retried; others only if the upstream cannot have seen them.
+	return `An upstream has one engine, so one retry quota, whatever the number of its URLs. Its own answer passes through, whatever its status; where there is none the proxy answers 429 with Retry-After (the send limiter lets nothing be sent), 504 (out of time) or 502, and logs why. GET, HEAD, OPTIONS, TRACE, PUT, DELETE and requests with an Idempotency-Key are retried; others only if the upstream cannot have seen them.
 
 A file has several upstreams, told apart by host and path:
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -75,11 +76,18 @@ func TestWrongCaddyfile(t *testing.T) {
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "Caddyfile")
 	require.NoError(t, os.WriteFile(name, bytes.Replace(text, []byte("max_attempts 3"), []byte("max_attempts 0"), 1), 0o600))
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
 	line := 1 + strings.Count(string(text[:bytes.Index(text, []byte("max_attempts 3"))]), "\n")
 	for _, command := range []string{"validate", "adapt"} {
 		_, log, err := run(t, command, "--config", name, "--adapter", "caddyfile")
 		require.Error(t, err)
 		assert.Regexp(t, `max_attempts is 0: want 1 .*Caddyfile:`+strconv.Itoa(line), log)
+		if command == "validate" {
+			shown := regexp.MustCompile(`(?m)^    (adapting config .*)$`).FindSubmatch(readme)
+			require.NotNil(t, shown)
+			assert.Contains(t, strings.ReplaceAll(log, name, "Caddyfile"), string(shown[1]), "what the README shows")
+		}
 	}
 }
 
