@@ -89,9 +89,9 @@ loom: ## the core's lock-free code in every order of two goroutines and of three
 	go test -C proof -tags reprise_loom -count=1 -timeout 5m $(V) ./lines
 
 fuzz: ## each fuzz target in turn, or those that FUZZ matches, for FUZZTIME (10s; 5000x is a count of inputs)
-	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; packages=$$(go list ./...); \
+	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; packages=$$(go list -f '{{$$p := .}}{{range .TestGoFiles}}{{$$p.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$p.Dir}}/{{.}} {{end}}' ./... | xargs -r grep -l '^func Fuzz' | xargs -r -n 1 dirname | sort -u); \
 	for p in $$packages; do words=$$(go test -list '$(FUZZ)' $$p); for f in $$words; do case $$f in Fuzz*) \
-	echo "== $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
+	echo "== $${p#$(CURDIR)/} $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p;; esac; done; done; done
 
 linear: ## parallel histories and random state machines against plain models (V=-v tells how many overlapped)
 	go test -C proof/linear -count=1 $(V) .

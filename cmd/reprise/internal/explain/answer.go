@@ -98,7 +98,7 @@ func Explain(q Question) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Schema: "reprise-explain/1"}
+	a := &Answer{Schema: "reprise.explain/1"}
 	if q.Settings != nil {
 		a.Settings, a.Engine = describe(s, e), describeEngine(e)
 	}

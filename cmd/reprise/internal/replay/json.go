@@ -12,7 +12,7 @@ import (
 // JSON reports for machines: one document, written as it becomes known, so that
 // it takes no more memory than the text. Faults are in it and also go to faults.
 //
-//	{"schema":"reprise-replay-result/1",
+//	{"schema":"reprise.replay/1",
 //	 "files":[{"file":"standard.json",
 //	   "cases":[{"case":1,"name":"...",
 //	     "steps":[{"call":1,"step":1,"line":12,
@@ -36,7 +36,7 @@ func NewJSON(out, faults io.Writer) *JSON {
 	j := &JSON{out: bufio.NewWriter(out), faults: faults}
 	j.enc = jsontext.NewEncoder(j.out, jsontext.AllowInvalidUTF8(true)) // file names may be anything
 	j.token(jsontext.BeginObject)
-	j.member("schema", "reprise-replay-result/1")
+	j.member("schema", "reprise.replay/1")
 	j.name("files")
 	j.token(jsontext.BeginArray)
 	return j
