@@ -160,7 +160,7 @@ func rewound(req *http.Request) (*http.Request, bool) {
 	if req.GetBody == nil {
 		return nil, false
 	}
-	body, err := req.GetBody()
+	body, err := reopened(req)
 	if err != nil {
 		return nil, false
 	}

@@ -1,7 +1,9 @@
 package httpretry
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -40,6 +42,21 @@ type methodError struct{ method string }
 func (e *methodError) Error() string {
 	return fmt.Sprintf("reprise/httpretry: %s is not idempotent, and the request has no Idempotency-Key header", e.method)
 }
+
+// reopened returns the request's body once more, from its GetBody. A GetBody that
+// has none to give would leave the one that was sent already, which is at its end.
+func reopened(req *http.Request) (io.ReadCloser, error) {
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return nil, errNilBody
+	}
+	return body, nil
+}
+
+var errNilBody = errors.New("it returned neither a body nor an error")
 
 type getBodyError struct{ err error }
 
