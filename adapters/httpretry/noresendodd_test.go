@@ -3,16 +3,22 @@ package httpretry_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/reprise-go/reprise/adapters/httpretry"
+	"github.com/reprise-go/reprise/engine"
 )
 
 // A request without a body may still name a length or an encoding: what net/http
@@ -64,4 +70,53 @@ func TestNoResendOfOddRequests(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A server that sends more than it was asked for loses its connection, which net/http
+// mends by itself when nothing was written on it. Under NoResend that is a dead
+// connection like any other: a failed attempt (R3.2).
+func TestNoResendAfterAnUnaskedAnswer(t *testing.T) {
+	log.SetOutput(io.Discard) // where net/http tells of it
+	defer log.SetOutput(os.Stderr)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var ours sync.Map // the server's ends, by the client's address
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			ours.Store(c.RemoteAddr().String(), c)
+			return ctx
+		},
+	}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	inner := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		return &closeNoted{Conn: c, closed: make(chan struct{})}, err
+	}}
+	defer inner.CloseIdleConnections()
+	base := &recorder{RoundTripper: httpretry.NoResend(inner)}
+	e := newEngine(t, engine.WithClock(noSleep{}))
+	client := httpretry.Client(e, httpretry.WithBase(base))
+	url := "http://" + listener.Addr().String()
+	resp, err := client.Get(url) // leaves a connection
+	require.NoError(t, err)
+	readAll(t, resp)
+	unasked := false
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+		if info.Reused && !unasked {
+			unasked = true
+			end, _ := ours.Load(info.Conn.LocalAddr().String())
+			_, _ = io.WriteString(end.(net.Conn), wire200)
+			<-info.Conn.(*closeNoted).closed
+		}
+	}})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	require.NoError(t, err)
+	resp, err = client.Do(req)
+	require.NoError(t, err)
+	readAll(t, resp)
+	assert.True(t, unasked)
+	assert.Equal(t, []string{wordsUnasked}, base.texts)
+	assert.EqualValues(t, 1, e.Stats().TransientRetries)
 }
