@@ -14,7 +14,7 @@ import (
 // by its words (see gone).
 func failureOf(c *classify.Classifier, err error) classify.Verdict {
 	v := c.ExplainError(err)
-	if v.Rule == classify.RuleUnrecognized && gone(err) {
+	if v.Rule == classify.RuleUnrecognized && (gone(err) || unsentAgain(err)) {
 		v.Class, v.Rule = classify.Transient, classify.RuleClosed
 	}
 	return v

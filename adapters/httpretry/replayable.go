@@ -72,6 +72,22 @@ func (e *bodyTooLongError) Error() string {
 	return fmt.Sprintf("reprise/httpretry: the request body has no GetBody and is longer than the %d bytes that are kept (WithBodyLimit)", e.limit)
 }
 
+// unsentAgainError is what is left of a connection's end where net/http wanted to send
+// again by itself and there was no body for that: it returns what GetBody says, and
+// not how the connection ended.
+type unsentAgainError struct{ why *bodyTooLongError }
+
+func (e *unsentAgainError) Error() string {
+	return "reprise/httpretry: the connection ended, or the server refused the request, before there was an answer"
+}
+
+func (e *unsentAgainError) Unwrap() error { return e.why }
+
+func unsentAgain(err error) bool {
+	var e *unsentAgainError
+	return errors.As(err, &e)
+}
+
 type bodyFailedError struct{ err error }
 
 func (e *bodyFailedError) Error() string {
