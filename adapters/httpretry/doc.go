@@ -28,7 +28,8 @@
 // Two failures of a connection have no type in net/http and are known here by its
 // words, which nobody else can write: "http: server closed idle connection" and
 // "http2: client connection lost". They are transient (R3.2). [engine.Do] around an
-// http.Client does not know them.
+// http.Client does not know them. Under [NoResend] there is a third, of a connection
+// that the server had sent something unasked.
 //
 // A status from 100 to 399 is a success, unless the classifier's overrides say
 // otherwise; redirects are for the http.Client above to follow. A number below

@@ -156,8 +156,8 @@ func (x *exchange) decide(ctx context.Context, c *engine.Call, o engine.Outcome,
 	} else if x.kept != nil {
 		return x.kept.decide(ctx, c, o)
 	} else if hasBody(x.req) {
-		if x.next, why = x.req.GetBody(); why != nil {
-			x.next, why = nil, &getBodyError{why}
+		if x.next, why = reopened(x.req); why != nil {
+			why = &getBodyError{why}
 		}
 	}
 	o.NotReplayable = why != nil

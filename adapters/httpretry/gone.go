@@ -2,6 +2,8 @@ package httpretry
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"reflect"
 
 	"github.com/reprise-go/reprise/classify"
@@ -12,7 +14,7 @@ import (
 // by its words (see gone).
 func failureOf(c *classify.Classifier, err error) classify.Verdict {
 	v := c.ExplainError(err)
-	if v.Rule == classify.RuleUnrecognized && gone(err) {
+	if v.Rule == classify.RuleUnrecognized && (gone(err) || unsentAgain(err)) {
 		v.Class, v.Rule = classify.Transient, classify.RuleClosed
 	}
 	return v
@@ -21,8 +23,10 @@ func failureOf(c *classify.Classifier, err error) classify.Verdict {
 // gone reports whether an error that a base has returned is, at its innermost,
 // net/http's word for a connection that is no more (R3.2): kept alive, and closed by
 // the server just when a request had been given to it; or of HTTP/2, and found dead
-// by a ping. net/http made them by errors.New and does not export them. They are
-// compared whole, and have no part that a server or a caller could write (R3.8).
+// by a ping; or, beneath NoResend alone, ended by net/http because the server had sent
+// on it what nobody asked for. net/http made the first two by errors.New, and the last
+// by fmt.Errorf of no error, and does not export them. They are compared whole, and
+// have no part that a server or a caller could write (R3.8).
 func gone(err error) bool {
 	for {
 		inner := errors.Unwrap(err)
@@ -31,15 +35,21 @@ func gone(err error) bool {
 		}
 		err = inner
 	}
-	if reflect.TypeOf(err) != plainError {
-		return false
-	}
-	switch err.Error() {
-	case "http: server closed idle connection", "http2: client connection lost":
-		return true
+	switch reflect.TypeOf(err) {
+	case plainError:
+		switch err.Error() {
+		case "http: server closed idle connection", "http2: client connection lost":
+			return true
+		}
+	case wrapError:
+		return err.Error() == "readLoopPeekFailLocked: %!w(<nil>)"
 	}
 	return false
 }
 
-// plainError is the type that errors.New makes.
-var plainError = reflect.TypeOf(errors.New(""))
+var (
+	// plainError is the type that errors.New makes.
+	plainError = reflect.TypeOf(errors.New(""))
+	// wrapError is the type that fmt.Errorf makes.
+	wrapError = reflect.TypeOf(fmt.Errorf("%w", io.EOF))
+)

@@ -25,6 +25,7 @@ import (
 const (
 	wordsClosedIdle = "http: server closed idle connection"
 	wordsLost       = "http2: client connection lost"
+	wordsUnasked    = "readLoopPeekFailLocked: %!w(<nil>)"
 )
 
 // recorder notes the errors of the base that it is.
@@ -170,6 +171,9 @@ func TestWordsOfNetHTTP(t *testing.T) {
 		retries uint64
 	}{
 		{"bare", errors.New(wordsClosedIdle), 1},
+		{"a format without its error", fmt.Errorf("readLoopPeekFailLocked: %w", error(nil)), 1},
+		{"the same with its error", fmt.Errorf("readLoopPeekFailLocked: %w", errors.New("other")), 0},
+		{"the same as another type's", saying(wordsUnasked), 0},
 		{"wrapped by a base above", fmt.Errorf("audit: %w", errors.New(wordsClosedIdle)), 1},
 		{"a part of a text", errors.New("malformed HTTP response \"" + wordsClosedIdle + "\""), 0},
 		{"as a text around another error", fmt.Errorf(wordsClosedIdle+"%w", errors.New("")), 0},

@@ -138,7 +138,7 @@ func (x *exchange) hedge(c *engine.Call) *racer {
 	var body io.ReadCloser
 	if hasBody(x.req) {
 		var err error
-		if body, err = x.req.GetBody(); err != nil {
+		if body, err = reopened(x.req); err != nil {
 			return nil // before tokens are taken
 		}
 	}

@@ -186,6 +186,10 @@ func TestWhatIsNotHedged(t *testing.T) {
 			req.GetBody = func() (io.ReadCloser, error) { return nil, errOdd }
 			return req
 		}, false},
+		{"PUT whose GetBody returns nothing", "PUT", func() io.Reader { return strings.NewReader("text") }, func(req *http.Request) *http.Request {
+			req.GetBody = func() (io.ReadCloser, error) { return nil, nil }
+			return req
+		}, false},
 		{"an upgrade", "GET", noBody, set("Upgrade", "websocket"), false},
 		{"a long poll", "GET", noBody, func(req *http.Request) *http.Request { return req.WithContext(httpretry.LongPoll(req.Context())) }, false},
 		{"a long poll by its name", "GET", noBody, set("X-Amz-Target", "AmazonSQS.ReceiveMessage"), false},

@@ -92,7 +92,11 @@ func (b *attemptBody) reopen() (io.ReadCloser, error) {
 	k := b.kept
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if why := k.unreplayable(); why != nil {
+	switch why := k.unreplayable().(type) {
+	case nil:
+	case *bodyTooLongError:
+		return nil, &unsentAgainError{why}
+	default:
 		return nil, why
 	}
 	if k.closed || k.latest == nil || k.latest.attempt != b.attempt {

@@ -171,6 +171,22 @@ func TestGetBodyFails(t *testing.T) {
 	}
 }
 
+// A GetBody that returns neither a body nor an error leaves only the body that was
+// sent already: to send that again would be to send nothing of it.
+func TestGetBodyReturnsNothing(t *testing.T) {
+	req := request(t, t.Context(), http.MethodPut, strings.NewReader("text"))
+	req.GetBody = func() (io.ReadCloser, error) { return nil, nil }
+	e, b := newEngine(t), statuses(503, 200)
+	resp, err := newTransport(t, e, httpretry.WithBase(b)).RoundTrip(req)
+	require.NoError(t, err)
+	assert.Equal(t, 503, resp.StatusCode)
+	r, _ := httpretry.ResultOf(resp)
+	assert.Equal(t, engine.ReasonNotReplayable, r.Reason)
+	assert.EqualError(t, r.NotReplayable, "reprise/httpretry: the request's GetBody failed: it returned neither a body nor an error")
+	assert.Equal(t, 500, level(e))
+	assert.Len(t, b.sent, 1)
+}
+
 // A body that GetBody made for a retry that is then refused is closed.
 func TestGetBodyOfARefusedRetry(t *testing.T) {
 	spare := opaque("text")

@@ -26,9 +26,10 @@ import (
 //
 // It is for http URLs, and for https where base is an *http.Transport whose Protocols
 // exclude HTTP/2. Others pass untouched, and net/http goes on to send again what the
-// server says that it has not processed. What remains over HTTP/1 are TRACE, and
-// requests with a key of the methods POST, PUT and PATCH, without a body: how they
-// are sent would have to change.
+// server says that it has not processed. What remains over HTTP/1, without a body,
+// are TRACE, requests with a key of other methods than GET, HEAD, OPTIONS, DELETE,
+// PROPFIND and SEARCH, and those whose TransferEncoding is set beside http.NoBody:
+// how they are sent would have to change.
 //
 // Each request costs six allocations more, and a GET some ten within net/http too,
 // which is why it is no default. An answer comes back with the request that was
@@ -94,8 +95,8 @@ func (s *noResend) send(callers, req *http.Request, u *connUse) (*http.Response,
 	if mended(req) {
 		if hasBody(req) {
 			out.GetBody = nil
-		} else if probed(req.Method) {
-			out.Body, out.GetBody = emptyBody{}, nil
+		} else if emptied(req) {
+			out.Body, out.GetBody, out.ContentLength, out.TransferEncoding = emptyBody{}, nil, 0, nil
 		}
 	}
 	resp, err := s.base.RoundTrip(out)
@@ -122,12 +123,16 @@ func mended(req *http.Request) bool {
 	return idempotent(req)
 }
 
-// probed reports whether net/http looks into a body of unknown length before it
-// announces one: with these an empty one changes nothing of what is sent.
-func probed(method string) bool {
-	switch method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodDelete:
-		return true
+// emptied reports whether an empty body changes nothing of how a request without one
+// is sent: net/http looks into a body of unknown length before it announces one. It
+// refuses a length without a body, and heeds an encoding of NoBody.
+func emptied(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodDelete, "PROPFIND", "SEARCH":
+		if req.Body == nil {
+			return req.ContentLength == 0
+		}
+		return len(req.TransferEncoding) == 0
 	}
 	return false
 }
@@ -155,7 +160,7 @@ func rewound(req *http.Request) (*http.Request, bool) {
 	if req.GetBody == nil {
 		return nil, false
 	}
-	body, err := req.GetBody()
+	body, err := reopened(req)
 	if err != nil {
 		return nil, false
 	}

@@ -68,6 +68,8 @@ func TestNoResend(t *testing.T) {
 		{method: "OPTIONS", bare: 1},
 		{method: "DELETE"},
 		{method: "DELETE", key: "1", bare: 1},
+		{method: "PROPFIND", key: "1", bare: 1},
+		{method: "SEARCH", key: "1", empty: true, bare: 1},
 		{method: "PUT", body: "text"},
 		{method: "POST", body: "text", key: "1", bare: 1},
 		{method: "POST", body: "text", fails: true},

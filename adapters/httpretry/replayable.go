@@ -1,7 +1,9 @@
 package httpretry
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -41,6 +43,21 @@ func (e *methodError) Error() string {
 	return fmt.Sprintf("reprise/httpretry: %s is not idempotent, and the request has no Idempotency-Key header", e.method)
 }
 
+// reopened returns the request's body once more, from its GetBody. A GetBody that
+// has none to give would leave the one that was sent already, which is at its end.
+func reopened(req *http.Request) (io.ReadCloser, error) {
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, err
+	}
+	if body == nil {
+		return nil, errNilBody
+	}
+	return body, nil
+}
+
+var errNilBody = errors.New("it returned neither a body nor an error")
+
 type getBodyError struct{ err error }
 
 func (e *getBodyError) Error() string {
@@ -53,6 +70,22 @@ type bodyTooLongError struct{ limit int }
 
 func (e *bodyTooLongError) Error() string {
 	return fmt.Sprintf("reprise/httpretry: the request body has no GetBody and is longer than the %d bytes that are kept (WithBodyLimit)", e.limit)
+}
+
+// unsentAgainError is what is left of a connection's end where net/http wanted to send
+// again by itself and there was no body for that: it returns what GetBody says, and
+// not how the connection ended.
+type unsentAgainError struct{ why *bodyTooLongError }
+
+func (e *unsentAgainError) Error() string {
+	return "reprise/httpretry: the connection ended, or the server refused the request, before there was an answer"
+}
+
+func (e *unsentAgainError) Unwrap() error { return e.why }
+
+func unsentAgain(err error) bool {
+	var e *unsentAgainError
+	return errors.As(err, &e)
 }
 
 type bodyFailedError struct{ err error }

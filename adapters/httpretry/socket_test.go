@@ -529,3 +529,34 @@ func TestSocketUntouched(t *testing.T) {
 	assert.Equal(t, "1", resp.Trailer.Get("Sum"))
 	assert.EqualValues(t, 1, arrivals.Load())
 }
+
+// net/http takes the body that is kept for leave to send again by itself. Where more
+// was read than is kept it gets none, and says that instead of how the connection
+// ended: to the engine it still is one that ended, with a body that is gone.
+func TestConnectionEndsUnderALongBody(t *testing.T) {
+	url, _ := serve(t, func(_, n int, _ *http.Request) string {
+		if n > 1 {
+			return ""
+		}
+		return wire200
+	})
+	inner := &http.Transport{}
+	defer inner.CloseIdleConnections()
+	e := newEngine(t, engine.WithClock(noSleep{}))
+	transport := newTransport(t, e, httpretry.WithBase(inner), httpretry.WithBodyLimit(10))
+	send := func(text string) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, opaque(text))
+		require.NoError(t, err)
+		req.Header.Set("Idempotency-Key", "1")
+		return transport.RoundTrip(req)
+	}
+	resp, err := send("text") // leaves a connection to die
+	require.NoError(t, err)
+	readAll(t, resp)
+	_, err = send(strings.Repeat("x", 100))
+	require.ErrorIs(t, err, engine.ErrNotReplayable)
+	assert.EqualError(t, err, "reprise/engine: request not replayable after 1 attempt: "+
+		"reprise/httpretry: the connection ended, or the server refused the request, before there was an answer "+
+		"(reprise/httpretry: the request body has no GetBody and is longer than the 10 bytes that are kept (WithBodyLimit))")
+	assert.Equal(t, 500, level(e))
+}
