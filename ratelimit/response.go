@@ -38,8 +38,9 @@ func (l *Limiter) Update(throttled bool) {
 //
 // A success that changes no rate is one add on the processor's own line, one that
 // does writes a slot and publishes it. Lock-free: a failed CAS means that another
-// operation succeeded. Never blocks, allocates nothing, reads no clock. A now
-// before one that was already seen counts as the later one.
+// operation succeeded. Never blocks, reads no clock, allocates nothing but what the
+// package comment names. A now before one that was already seen counts as the later
+// one.
 func (l *Limiter) UpdateAt(now time.Time, throttled bool) {
 	l.UpdateNanos(l.anchor.Nanos(now), throttled)
 }
