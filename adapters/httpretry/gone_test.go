@@ -57,6 +57,34 @@ func (c *closeNoted) Close() error {
 	return c.Conn.Close()
 }
 
+// held serves "ok", and returns the server's end of each of the transport's connections,
+// which are *closeNoted.
+func held(t *testing.T) (url string, inner *http.Transport, serverEnd func(net.Conn) net.Conn) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var ends sync.Map // by the client's address
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			ends.Store(c.RemoteAddr().String(), c)
+			return ctx
+		},
+	}
+	go func() { _ = server.Serve(listener) }()
+	inner = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		return &closeNoted{Conn: c, closed: make(chan struct{})}, err
+	}}
+	t.Cleanup(func() {
+		inner.CloseIdleConnections()
+		_ = server.Close()
+	})
+	return "http://" + listener.Addr().String(), inner, func(c net.Conn) net.Conn {
+		end, _ := ends.Load(c.LocalAddr().String())
+		return end.(net.Conn)
+	}
+}
+
 // R3.2: a server that closes the connection it has kept alive just when a request
 // has been given to it. net/http mends that for a GET; for what is idempotent and no
 // GET it is a transient failure, and for the rest nothing that may be repeated.
@@ -72,27 +100,10 @@ func TestServerClosesIdleConnection(t *testing.T) {
 		{method: "POST", fails: true},
 	} {
 		t.Run(fmt.Sprintf("%s %d", row.method, len(row.opts)), func(t *testing.T) {
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			var ours sync.Map // the server's ends, by the client's address
-			server := &http.Server{
-				Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }),
-				ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-					ours.Store(c.RemoteAddr().String(), c)
-					return ctx
-				},
-			}
-			go func() { _ = server.Serve(listener) }()
-			defer server.Close()
-			inner := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				c, err := new(net.Dialer).DialContext(ctx, network, address)
-				return &closeNoted{Conn: c, closed: make(chan struct{})}, err
-			}}
-			defer inner.CloseIdleConnections()
+			url, inner, serverEnd := held(t)
 			base := &recorder{RoundTripper: inner}
 			e := newEngine(t, engine.WithClock(noSleep{}))
 			client := httpretry.Client(e, append(row.opts, httpretry.WithBase(base))...)
-			url := "http://" + listener.Addr().String()
 			for range 500 { // the word depends on which of net/http's goroutines is first
 				resp, err := client.Get(url)
 				require.NoError(t, err)
@@ -101,8 +112,7 @@ func TestServerClosesIdleConnection(t *testing.T) {
 				ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 					if info.Reused && !closed {
 						closed = true
-						end, _ := ours.Load(info.Conn.LocalAddr().String())
-						_ = end.(net.Conn).Close()
+						_ = serverEnd(info.Conn).Close()
 						<-info.Conn.(*closeNoted).closed
 					}
 				}})

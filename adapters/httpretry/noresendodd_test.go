@@ -3,7 +3,6 @@ package httpretry_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"log"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptrace"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,27 +76,10 @@ func TestNoResendOfOddRequests(t *testing.T) {
 func TestNoResendAfterAnUnaskedAnswer(t *testing.T) {
 	log.SetOutput(io.Discard) // where net/http tells of it
 	defer log.SetOutput(os.Stderr)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var ours sync.Map // the server's ends, by the client's address
-	server := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }),
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			ours.Store(c.RemoteAddr().String(), c)
-			return ctx
-		},
-	}
-	go func() { _ = server.Serve(listener) }()
-	defer server.Close()
-	inner := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := new(net.Dialer).DialContext(ctx, network, address)
-		return &closeNoted{Conn: c, closed: make(chan struct{})}, err
-	}}
-	defer inner.CloseIdleConnections()
+	url, inner, serverEnd := held(t)
 	base := &recorder{RoundTripper: httpretry.NoResend(inner)}
 	e := newEngine(t, engine.WithClock(noSleep{}))
 	client := httpretry.Client(e, httpretry.WithBase(base))
-	url := "http://" + listener.Addr().String()
 	resp, err := client.Get(url) // leaves a connection
 	require.NoError(t, err)
 	readAll(t, resp)
@@ -106,8 +87,7 @@ func TestNoResendAfterAnUnaskedAnswer(t *testing.T) {
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		if info.Reused && !unasked {
 			unasked = true
-			end, _ := ours.Load(info.Conn.LocalAddr().String())
-			_, _ = io.WriteString(end.(net.Conn), wire200)
+			_, _ = io.WriteString(serverEnd(info.Conn), wire200)
 			<-info.Conn.(*closeNoted).closed
 		}
 	}})
