@@ -359,13 +359,12 @@ func TestNoResendMendsHoweverItDied(t *testing.T) {
 	}
 }
 
-// What is sent is what would have been sent, byte for byte, and what comes back
-// belongs to the caller's request.
-func TestNoResendChangesNothingElse(t *testing.T) {
+// listen answers each request with a 204 and hangs up; wire is what came, byte for byte.
+func listen(t *testing.T) (url string, wire <-chan string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close()
-	heads := make(chan string, 1)
+	t.Cleanup(func() { _ = listener.Close() })
+	came := make(chan string, 1<<10) // a fault leaves some of them unread
 	go func() {
 		for {
 			c, err := listener.Accept()
@@ -375,12 +374,19 @@ func TestNoResendChangesNothingElse(t *testing.T) {
 			var got bytes.Buffer
 			if req, err := http.ReadRequest(bufio.NewReader(io.TeeReader(c, &got))); err == nil {
 				_, _ = io.Copy(io.Discard, req.Body)
+				came <- got.String()
+				_, _ = io.WriteString(c, "HTTP/1.1 204 None\r\nConnection: close\r\n\r\n")
 			}
-			heads <- got.String()
-			_, _ = io.WriteString(c, "HTTP/1.1 204 None\r\nConnection: close\r\n\r\n")
 			_ = c.Close()
 		}
 	}()
+	return "http://" + listener.Addr().String(), came
+}
+
+// What is sent is what would have been sent, byte for byte, and what comes back
+// belongs to the caller's request.
+func TestNoResendChangesNothingElse(t *testing.T) {
+	url, wire := listen(t)
 	inner := &http.Transport{}
 	base := httpretry.NoResend(inner)
 	for _, method := range []string{"", "GET", "HEAD", "OPTIONS", "TRACE", "DELETE", "PUT", "POST", "PATCH", "PROPFIND"} {
@@ -391,7 +397,7 @@ func TestNoResendChangesNothingElse(t *testing.T) {
 					if text != "" {
 						body = strings.NewReader(text)
 					}
-					req, err := http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String(), body)
+					req, err := http.NewRequestWithContext(t.Context(), method, url, body)
 					require.NoError(t, err)
 					req.Method = method // NewRequest makes "" GET
 					if key != "" {
@@ -403,7 +409,7 @@ func TestNoResendChangesNothingElse(t *testing.T) {
 					assert.Same(t, req, resp.Request)
 					assert.Equal(t, before, req.Body)
 					require.NoError(t, resp.Body.Close())
-					return <-heads
+					return <-wire
 				}
 				assert.Equal(t, send(inner), send(base), "%s %q %q", method, text, key)
 			}

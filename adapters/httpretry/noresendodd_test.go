@@ -1,11 +1,8 @@
 package httpretry_test
 
 import (
-	"bufio"
-	"bytes"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"os"
@@ -22,28 +19,10 @@ import (
 // A request without a body may still name a length or an encoding: what net/http
 // leaves out or refuses, it does so beneath NoResend too.
 func TestNoResendOfOddRequests(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	heads := make(chan string, 1<<10) // a fault leaves some of them unread
-	go func() {
-		for {
-			c, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			var got bytes.Buffer
-			if req, err := http.ReadRequest(bufio.NewReader(io.TeeReader(c, &got))); err == nil {
-				_, _ = io.Copy(io.Discard, req.Body)
-				heads <- got.String()
-				_, _ = io.WriteString(c, "HTTP/1.1 204 None\r\nConnection: close\r\n\r\n")
-			}
-			_ = c.Close()
-		}
-	}()
+	url, wire := listen(t)
 	inner := &http.Transport{}
 	send := func(base http.RoundTripper, method string, body io.ReadCloser, length int64, encoding []string) (sent, failure string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String(), nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 		require.NoError(t, err)
 		req.Header.Set("Idempotency-Key", "1")
 		req.Body, req.ContentLength, req.TransferEncoding = body, length, encoding
@@ -53,7 +32,7 @@ func TestNoResendOfOddRequests(t *testing.T) {
 		}
 		assert.Same(t, req, resp.Request)
 		require.NoError(t, resp.Body.Close())
-		return <-heads, ""
+		return <-wire, ""
 	}
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "TRACE", "DELETE", "PUT", "POST", "PROPFIND", "SEARCH", "get"} {
 		for _, body := range []io.ReadCloser{nil, http.NoBody} {
